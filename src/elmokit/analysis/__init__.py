@@ -1,0 +1,1 @@
+"""What the layers hold: every table and figure of the paper."""

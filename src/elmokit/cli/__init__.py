@@ -1,0 +1,37 @@
+"""The ``elmokit`` command: one function a command, no logic; each group has its own file."""
+
+import os
+import sys
+
+import typer
+
+from elmokit.errors import InputError
+
+app = typer.Typer(
+    name="elmokit",
+    help="Deep contextualized word representations (ELMo): pretrain, embed, plug in, analyse.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; bad input becomes one sentence and exit status 1."""
+    from elmokit.cli import embedding  # noqa: F401  each import adds its commands to ``app``
+
+    try:
+        app()
+    except InputError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+
+
+def _fail(message: str) -> None:
+    print(f"elmokit: {message}", file=sys.stderr)
+    sys.exit(1)

@@ -1,0 +1,1 @@
+"""The names users' code is written against: change one import line."""

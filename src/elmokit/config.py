@@ -1,0 +1,195 @@
+"""Frozen dataclasses: the only truth about a model's shape. JSON beside weights, TOML for people.
+
+Every dataclass checks itself when it is built, so a model or a run that exists is a valid one.
+"""
+
+import dataclasses
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from elmokit.errors import InputError
+
+T = TypeVar("T")
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
+
+
+@dataclass(frozen=True)
+class CharCnnConfig:
+    """The character CNN: characters of one token -> F features."""
+
+    num_characters: int = 262
+    """Rows of the character table; row 0 is the mask and stays zero."""
+    embedding_dim: int = 16
+    filters: tuple[tuple[int, int], ...] = (
+        (1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024),
+    )  # fmt: skip
+    """(width, number) of each group of filters."""
+    max_characters: int = 50
+    num_highway: int = 2
+    activation: Literal["relu", "tanh"] = "relu"
+
+    def __post_init__(self) -> None:
+        require(len(self.filters) > 0, "char_cnn.filters must name at least one (width, number)")
+        for width, number in self.filters:
+            require(
+                width >= 1 and number >= 1,
+                f"char_cnn.filters: width and number must be at least 1, got [{width}, {number}]",
+            )
+        require(
+            max(width for width, _ in self.filters) <= self.max_characters,
+            f"char_cnn.filters: widest filter exceeds max_characters = {self.max_characters}",
+        )
+        require(self.max_characters >= 3, "char_cnn.max_characters must be at least 3")
+        require(self.num_highway >= 0, "char_cnn.num_highway must not be negative")
+        require(
+            self.activation in ("relu", "tanh"),
+            f"char_cnn.activation must be relu or tanh, got {self.activation!r}",
+        )
+
+    @property
+    def num_filters(self) -> int:
+        return sum(number for _, number in self.filters)
+
+
+@dataclass(frozen=True)
+class WordTableConfig:
+    """A table of word vectors: instead of the character CNN, or (many languages) beside it."""
+
+    num_words: int
+    dim: int
+
+    def __post_init__(self) -> None:
+        require(self.num_words >= 1, f"words.num_words must be at least 1, got {self.num_words}")
+        require(self.dim >= 1, f"words.dim must be at least 1, got {self.dim}")
+
+
+@dataclass(frozen=True)
+class LstmConfig:
+    """One direction's stack of projected, clipped LSTMs."""
+
+    dim: int = 4096
+    """Cell width H."""
+    projection_dim: int = 512
+    """Output width P."""
+    num_layers: int = 2
+    use_skip_connections: bool = True
+    """From the second layer on, add the layer's input to its output."""
+    has_projection: bool = True
+    """False (only when dim == projection_dim): the output is o * tanh(c) itself, unclipped."""
+    cell_clip: float | None = 3.0
+    projection_clip: float | None = 3.0
+    forget_bias: float = 1.0
+    """Added to the forget gate at run time: 1 in bilm-tf files, 0 in ELMoForManyLangs."""
+
+    def __post_init__(self) -> None:
+        for name in ("dim", "projection_dim", "num_layers"):
+            value = getattr(self, name)
+            require(value >= 1, f"lstm.{name} must be at least 1, got {value}")
+        for name in ("cell_clip", "projection_clip"):
+            value = getattr(self, name)
+            require(value is None or value > 0, f"lstm.{name} must be positive, got {value}")
+        require(
+            self.has_projection or self.dim == self.projection_dim,
+            f"lstm without projection needs dim == projection_dim, "
+            f"got {self.dim} and {self.projection_dim}",
+        )
+
+
+CharacterScheme = Literal["utf8", "unicode"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A biLM: how tokens become vectors, and the two stacks of LSTMs above them."""
+
+    lstm: LstmConfig = field(default_factory=LstmConfig)
+    char_cnn: CharCnnConfig | None = field(default_factory=CharCnnConfig)
+    words: WordTableConfig | None = None
+    characters: CharacterScheme = "utf8"
+    """utf8: bytes, as bilm-tf; unicode: code points from a dictionary, as ELMoForManyLangs."""
+    has_token_projection: bool = True
+    """Linear layer from the features of a token to P; only absent when the widths agree."""
+
+    def __post_init__(self) -> None:
+        require(
+            self.char_cnn is not None or self.words is not None,
+            "a model needs char_cnn, words, or both",
+        )
+        require(
+            self.has_token_projection or self.feature_dim == self.lstm.projection_dim,
+            f"without a token projection the {self.feature_dim} features must equal "
+            f"lstm.projection_dim = {self.lstm.projection_dim}",
+        )
+
+    @property
+    def feature_dim(self) -> int:
+        """Width of a token before its projection: word vector and filters side by side."""
+        words = self.words.dim if self.words else 0
+        return words + (self.char_cnn.num_filters if self.char_cnn else 0)
+
+    @property
+    def vector_dim(self) -> int:
+        """D = 2P, the width of every layer."""
+        return 2 * self.lstm.projection_dim
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A dataclass as plain JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(kind: type[T], values: Any, where: str) -> T:
+    """Build a (nested) dataclass from plain values; ``where`` names the file in errors."""
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: expected a table of settings, got {values!r}")
+    hints = typing.get_type_hints(kind)
+    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in known:
+            raise InputError(
+                f"{where}: unknown setting {name!r}; known are {', '.join(sorted(known))}"
+            )
+    converted = {
+        name: _convert(hints[name], value, f"{where}: {name}") for name, value in values.items()
+    }
+    try:
+        return kind(**converted)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    except TypeError as error:
+        raise InputError(f"{where}: {str(error).split('__init__() ')[-1]}") from None
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return _convert(next(a for a in arguments if a is not type(None)), value, where)
+    if origin is Literal:
+        if value not in arguments:
+            raise InputError(
+                f"{where} must be one of {', '.join(map(repr, arguments))}; got {value!r}"
+            )
+        return value
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise InputError(f"{where} must be a list, got {value!r}")
+        if arguments[-1] is Ellipsis:
+            return tuple(_convert(arguments[0], item, where) for item in value)
+        if len(arguments) != len(value):
+            raise InputError(f"{where} must have {len(arguments)} values, got {value!r}")
+        return tuple(_convert(a, item, where) for a, item in zip(arguments, value, strict=True))
+    if dataclasses.is_dataclass(hint):
+        return from_dict(typing.cast(type[Any], hint), value, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise InputError(f"{where} must be {hint.__name__}, got {value!r}")
+    return value

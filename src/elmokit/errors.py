@@ -1,0 +1,14 @@
+"""The one exception a user should ever meet: bad input, said in one sentence."""
+
+
+class InputError(ValueError):
+    """Something the user gave cannot be used; the message names it, the reason and the cure.
+
+    The command line prints the message alone and exits with status 1. Anything else that
+    escapes is a defect of elmokit and keeps its traceback.
+    """
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> InputError:
+    """The error to raise when an optional dependency is not installed."""
+    return InputError(f"{purpose} needs {package}: install it with  pip install 'elmokit[{extra}]'")

@@ -1,0 +1,60 @@
+"""Write aside, then rename: a killed run leaves the old file or the new one, never half of one."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def replacing_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success it takes the place of ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield aside
+        _flush_to_disk(aside)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path``; on success it takes the place of ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        yield aside
+        for child in sorted(aside.rglob("*")):
+            if child.is_file():
+                _flush_to_disk(child)
+        aside.chmod(0o755)
+        if path.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old", dir=path.parent))
+            os.replace(path, old / path.name)
+            os.replace(aside, path)
+            shutil.rmtree(old)
+        else:
+            os.replace(aside, path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as indented JSON, atomically."""
+    with replacing_file(path) as aside:
+        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        aside.write_text(text, encoding="utf-8")
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,157 @@
+"""One direction of the biLM: L projected, clipped LSTMs. State in, state out.
+
+For layer l at step t, with gates i, f, o and candidate j:
+
+    i, f, o, j = x_t W_x + h_{t-1} W_h + b            (+ forget_bias on f)
+    c_t = clip( sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(j) )
+    h_t = clip( (sigmoid(o) * tanh(c_t)) W_p )
+    output_t = h_t                from the second layer on, h_t + x_t (the skip connection)
+
+Files keep the gates as i, j, f, o; here they stand i, f, o, j, so that one sigmoid covers three.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout as drop
+
+from elmokit.config import LstmConfig
+from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, run_packed
+
+
+class LstmState(NamedTuple):
+    """Of every layer of one direction, for B sentences."""
+
+    hidden: Tensor  # (L, B, P)
+    cell: Tensor  # (L, B, H)
+
+    def rows(self, index: Tensor) -> "LstmState":
+        return LstmState(self.hidden[:, index], self.cell[:, index])
+
+    def expand(self, num_rows: int) -> "LstmState":
+        """The state of one sentence, seen by ``num_rows``."""
+        return LstmState(self.hidden.expand(-1, num_rows, -1), self.cell.expand(-1, num_rows, -1))
+
+    def detach(self) -> "LstmState":
+        return LstmState(self.hidden.detach(), self.cell.detach())
+
+
+class ProjectedLstm(nn.Module):
+    """The parameters of one layer."""
+
+    def __init__(self, config: LstmConfig) -> None:
+        super().__init__()
+        self.config = config
+        cell_dim, projection_dim = config.dim, config.projection_dim
+        self.input_weight = nn.Parameter(torch.empty(projection_dim, 4 * cell_dim))
+        self.hidden_weight = nn.Parameter(torch.empty(projection_dim, 4 * cell_dim))
+        self.bias = nn.Parameter(torch.zeros(4 * cell_dim))
+        self.projection = (
+            nn.Parameter(torch.empty(cell_dim, projection_dim)) if config.has_projection else None
+        )
+        forget_bias = torch.zeros(4 * cell_dim)
+        forget_bias[cell_dim : 2 * cell_dim] = config.forget_bias
+        self.register_buffer("forget_bias", forget_bias, persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
+        bound = (6 / (2 * self.config.projection_dim + 4 * self.config.dim)) ** 0.5
+        nn.init.uniform_(self.input_weight, -bound, bound)
+        nn.init.uniform_(self.hidden_weight, -bound, bound)
+        if self.projection is not None:
+            nn.init.xavier_uniform_(self.projection)
+
+    def weights(self) -> LstmWeights:
+        assert isinstance(self.forget_bias, Tensor)
+        return LstmWeights(
+            self.input_weight,
+            self.hidden_weight,
+            self.bias + self.forget_bias,
+            self.projection,
+            self.config.cell_clip,
+            self.config.projection_clip if self.projection is not None else None,
+        )
+
+
+class LstmStack(nn.Module):
+    """L layers, run over packed sentences: step 0 of every sentence, then step 1, ..."""
+
+    def __init__(self, config: LstmConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.layers = nn.ModuleList(ProjectedLstm(config) for _ in range(config.num_layers))
+
+    def zero_state(self, num_rows: int) -> LstmState:
+        like = self.layers[0].bias
+        assert isinstance(like, Tensor)
+        num_layers = self.config.num_layers
+        return LstmState(
+            like.new_zeros(num_layers, num_rows, self.config.projection_dim),
+            like.new_zeros(num_layers, num_rows, self.config.dim),
+        )
+
+    def forward(
+        self,
+        inputs: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        keep: Tensor | None = None,
+        dropout: float = 0.0,
+    ) -> tuple[list[Tensor], LstmState]:
+        """Differentiable. ``inputs`` (S, P), step by step; ``batch_sizes`` (T) never grows.
+
+        ``keep`` (S, 1): 0 where a row forgets its state before that step, else 1.
+        Returns every layer's output, each (S, P), and the state after each row's last step.
+        """
+        outputs: list[Tensor] = []
+        hidden: list[Tensor] = []
+        cell: list[Tensor] = []
+        for number, layer in enumerate(self.layers):
+            assert isinstance(layer, ProjectedLstm)
+            inputs = drop(inputs, dropout, training=self.training) if dropout else inputs
+            output, last_hidden, last_cell = LstmFunction.apply(
+                inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
+                *layer.weights(),
+            )  # type: ignore[no-untyped-call]  # fmt: skip
+            inputs = output + inputs if self._has_skip(number) else output
+            outputs.append(inputs)
+            hidden.append(last_hidden)
+            cell.append(last_cell)
+        return outputs, LstmState(torch.stack(hidden), torch.stack(cell))
+
+    @torch.no_grad()
+    def infer(
+        self, table: Tensor, rows: Tensor, batch_sizes: Sequence[int], state: LstmState
+    ) -> tuple[list[Tensor], LstmState]:
+        """The same without gradients or dropout, for inputs ``table[rows]``: (N, P) and (S,).
+
+        The first layer's input projection is made once a distinct token.
+        """
+        outputs: list[Tensor] = []
+        hidden: list[Tensor] = []
+        cell: list[Tensor] = []
+        inputs = None
+        for number, layer in enumerate(self.layers):
+            assert isinstance(layer, ProjectedLstm)
+            output, last_hidden, last_cell = run_packed(
+                layer.weights(),
+                table if inputs is None else inputs,
+                rows if inputs is None else None,
+                batch_sizes,
+                state.hidden[number],
+                state.cell[number],
+            )
+            if self._has_skip(number):
+                assert inputs is not None
+                output += inputs
+            inputs = output
+            outputs.append(output)
+            hidden.append(last_hidden)
+            cell.append(last_cell)
+        return outputs, LstmState(torch.stack(hidden), torch.stack(cell))
+
+    def _has_skip(self, number: int) -> bool:
+        return number > 0 and self.config.use_skip_connections

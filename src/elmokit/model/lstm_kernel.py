@@ -1,0 +1,262 @@
+"""The inner loop of the biLM, in plain PyTorch: the one seam for a compiled kernel.
+
+Two entries with one meaning (tests hold both to a NumPy twin and to autograd):
+``run_packed`` for inference, ``LstmFunction`` with a hand-written backward for training.
+A packed batch holds step 0 of every sentence, then step 1 of those that have one, ...; sentences
+are sorted by falling length, so a step is a run of rows and padding is never computed.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+PROJECTED_ROWS_AT_ONCE = 1024
+"""Rows whose input projection is made by one GEMM; bounds memory on long sentences."""
+
+
+class LstmWeights(NamedTuple):
+    """One layer; the gates' columns stand i, f, o, j."""
+
+    input_weight: Tensor  # (P, 4H)
+    hidden_weight: Tensor  # (P, 4H)
+    bias: Tensor  # (4H): the forget bias is in it
+    projection: Tensor | None  # (H, P)
+    cell_clip: float | None
+    projection_clip: float | None
+
+
+def run_packed(
+    weights: LstmWeights,
+    inputs: Tensor,
+    rows: Tensor | None,
+    batch_sizes: Sequence[int],
+    hidden: Tensor,
+    cell: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One layer over a packed batch -> outputs (S, P), last hidden (B, P), last cell (B, H).
+
+    ``inputs`` is (S, P), or with ``rows`` (S,) a table (N, P) of the distinct inputs.
+    """
+    cell_dim = weights.hidden_weight.shape[1] // 4
+    outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
+    cell = cell.clone(memory_format=torch.contiguous_format)
+    gates_of = _projected_once(weights, inputs, rows) if rows is not None else (
+        _projected_in_blocks(weights, inputs, batch_sizes)
+    )  # fmt: skip
+    activated = hidden.new_empty(len(cell), cell_dim)
+    start = 0
+    for size in batch_sizes:
+        gates = gates_of(start, size)  # (n, 4H), ours to overwrite
+        gates.addmm_(hidden[:size], weights.hidden_weight)
+        in_forget_out = gates[:, : 3 * cell_dim].sigmoid_()
+        candidate = gates[:, 3 * cell_dim :].tanh_()
+        now = cell[:size].mul_(in_forget_out[:, cell_dim : 2 * cell_dim])
+        now.addcmul_(in_forget_out[:, :cell_dim], candidate)
+        if weights.cell_clip is not None:
+            now.clamp_(-weights.cell_clip, weights.cell_clip)
+        output = outputs[start : start + size]
+        if weights.projection is None:
+            torch.tanh(now, out=output)
+            output.mul_(in_forget_out[:, 2 * cell_dim :])
+        else:
+            full = torch.tanh(now, out=activated[:size])
+            full.mul_(in_forget_out[:, 2 * cell_dim :])
+            torch.mm(full, weights.projection, out=output)
+            if weights.projection_clip is not None:
+                output.clamp_(-weights.projection_clip, weights.projection_clip)
+        hidden = output
+        start += size
+    return outputs, _last_rows(outputs, batch_sizes, len(cell)), cell
+
+
+def _projected_once(weights: LstmWeights, table: Tensor, rows: Tensor) -> Any:
+    projected = torch.addmm(weights.bias, table, weights.input_weight)  # (N, 4H)
+    gates = projected.new_empty(0)
+
+    def gates_of(start: int, size: int) -> Tensor:
+        nonlocal gates
+        if len(gates) < size:
+            gates = projected.new_empty(size, projected.shape[1])
+        return torch.index_select(projected, 0, rows[start : start + size], out=gates[:size])
+
+    return gates_of
+
+
+def _projected_in_blocks(weights: LstmWeights, inputs: Tensor, batch_sizes: Sequence[int]) -> Any:
+    block, block_start = inputs.new_empty(0, weights.bias.shape[0]), 0
+
+    def gates_of(start: int, size: int) -> Tensor:
+        nonlocal block, block_start
+        if start + size > block_start + len(block):  # ask for at least this step
+            block_start = start
+            chosen = inputs[start : start + max(size, PROJECTED_ROWS_AT_ONCE)]
+            block = torch.addmm(weights.bias, chosen, weights.input_weight)  # (n, 4H)
+        return block[start - block_start : start - block_start + size]
+
+    return gates_of
+
+
+def _last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
+    """(B, P): each sentence's output at its own last step."""
+    sizes = torch.tensor(batch_sizes)
+    starts = torch.cumsum(sizes, 0) - sizes
+    row = torch.arange(num_rows)
+    last_step = (sizes[:, None] > row).sum(dim=0) - 1
+    return outputs[(starts[last_step] + row).to(outputs.device)]
+
+
+class LstmFunction(torch.autograd.Function):
+    """One layer with its gradient; twice as fast as letting autograd record every step."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: Tensor,
+        hidden: Tensor,
+        cell: Tensor,
+        keep: Tensor | None,
+        batch_sizes: Sequence[int],
+        input_weight: Tensor,
+        hidden_weight: Tensor,
+        bias: Tensor,
+        projection: Tensor | None,
+        cell_clip: float | None,
+        projection_clip: float | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        cell_dim = hidden_weight.shape[1] // 4
+        num_rows = len(inputs)
+        gates = torch.addmm(bias, inputs, input_weight)  # (S, 4H), becomes the activations
+        cells = gates.new_empty(num_rows, cell_dim)
+        squashed = torch.empty_like(cells)  # tanh(c)
+        outputs = hidden.new_empty(num_rows, hidden.shape[1])
+        before_hidden = torch.empty_like(outputs)  # h_{t-1}, after forgetting
+        before_cell = torch.empty_like(cells)
+        full = gates.new_empty(len(cell), cell_dim)
+        start = 0
+        for size in batch_sizes:
+            step = slice(start, start + size)
+            if keep is None:
+                before_hidden[step] = hidden[:size]
+                before_cell[step] = cell[:size]
+            else:
+                torch.mul(hidden[:size], keep[step], out=before_hidden[step])
+                torch.mul(cell[:size], keep[step], out=before_cell[step])
+            now = gates[step].addmm_(before_hidden[step], hidden_weight)
+            in_forget_out = now[:, : 3 * cell_dim].sigmoid_()
+            candidate = now[:, 3 * cell_dim :].tanh_()
+            new_cell = cells[step]
+            torch.mul(before_cell[step], in_forget_out[:, cell_dim : 2 * cell_dim], out=new_cell)
+            new_cell.addcmul_(in_forget_out[:, :cell_dim], candidate)
+            if cell_clip is not None:
+                new_cell.clamp_(-cell_clip, cell_clip)
+            torch.tanh(new_cell, out=squashed[step])
+            gate = in_forget_out[:, 2 * cell_dim :]
+            if projection is None:
+                torch.mul(squashed[step], gate, out=outputs[step])
+            else:
+                torch.mul(squashed[step], gate, out=full[:size])
+                torch.mm(full[:size], projection, out=outputs[step])
+                if projection_clip is not None:
+                    outputs[step].clamp_(-projection_clip, projection_clip)
+            hidden, cell = outputs[step], new_cell
+            start += size
+        ctx.batch_sizes, ctx.clips = batch_sizes, (cell_clip, projection_clip)
+        ctx.save_for_backward(
+            inputs, keep, input_weight, hidden_weight, projection,
+            gates, cells, squashed, outputs, before_hidden, before_cell,
+        )  # fmt: skip
+        ctx.set_materialize_grads(False)
+        num_sentences = batch_sizes[0] if batch_sizes else 0
+        return (
+            outputs,
+            _last_rows(outputs, batch_sizes, num_sentences),
+            _last_rows(cells, batch_sizes, num_sentences),
+        )
+
+    @staticmethod
+    def backward(  # type: ignore[override]
+        ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
+    ) -> tuple[Any, ...]:
+        (
+            inputs, keep, input_weight, hidden_weight, projection,
+            gates, cells, squashed, outputs, before_hidden, before_cell,
+        ) = ctx.saved_tensors  # fmt: skip
+        batch_sizes: Sequence[int] = ctx.batch_sizes
+        cell_clip, projection_clip = ctx.clips
+        cell_dim = cells.shape[1]
+        if grad_outputs is None:
+            grad_outputs = torch.zeros_like(outputs)
+        num_sentences = batch_sizes[0] if batch_sizes else 0
+        to_hidden = _own(grad_hidden, outputs, num_sentences)  # gradient of h_t from the future
+        to_cell = _own(grad_cell, cells, num_sentences)
+        to_projected = torch.empty_like(outputs)  # of h before its clip
+        to_gates = torch.empty_like(gates)  # of the gates before sigmoid and tanh
+        to_squashed = cells.new_empty(num_sentences, cell_dim)
+        full_weight = None if projection is None else projection.t()
+        start = len(outputs)
+        for size in reversed(batch_sizes):
+            start -= size
+            step = slice(start, start + size)
+            output_grad = torch.add(to_hidden[:size], grad_outputs[step], out=to_projected[step])
+            if projection_clip is not None:
+                _pass_inside(output_grad, outputs[step], projection_clip)
+            to_full = output_grad if full_weight is None else output_grad @ full_weight  # (n, H)
+            activation, gradient = gates[step], to_gates[step]
+            gate = activation[:, 2 * cell_dim : 3 * cell_dim]
+            cell_grad = to_cell[:size]
+            through = torch.mul(to_full, gate, out=to_squashed[:size])
+            aten.tanh_backward.grad_input(through, squashed[step], grad_input=through)
+            cell_grad.add_(through)
+            if cell_clip is not None:
+                _pass_inside(cell_grad, cells[step], cell_clip)
+            torch.mul(cell_grad, activation[:, 3 * cell_dim :], out=gradient[:, :cell_dim])
+            torch.mul(cell_grad, before_cell[step], out=gradient[:, cell_dim : 2 * cell_dim])
+            torch.mul(to_full, squashed[step], out=gradient[:, 2 * cell_dim : 3 * cell_dim])
+            torch.mul(cell_grad, activation[:, :cell_dim], out=gradient[:, 3 * cell_dim :])
+            _sigmoid_backward(gradient[:, : 3 * cell_dim], activation[:, : 3 * cell_dim])
+            _tanh_backward(gradient[:, 3 * cell_dim :], activation[:, 3 * cell_dim :])
+            cell_grad.mul_(activation[:, cell_dim : 2 * cell_dim])
+            torch.mm(gradient, hidden_weight.t(), out=to_hidden[:size])
+            if keep is not None:
+                to_hidden[:size].mul_(keep[step])
+                cell_grad.mul_(keep[step])
+        to_projection = None
+        if projection is not None:
+            full = squashed * gates[:, 2 * cell_dim : 3 * cell_dim]
+            to_projection = full.t() @ to_projected
+        return (
+            to_gates @ input_weight.t() if ctx.needs_input_grad[0] else None,
+            to_hidden,
+            to_cell,
+            None,
+            None,
+            inputs.t() @ to_gates,
+            before_hidden.t() @ to_gates,
+            to_gates.sum(dim=0),
+            to_projection,
+            None,
+            None,
+        )
+
+
+def _own(gradient: Tensor | None, like: Tensor, num_rows: int) -> Tensor:
+    if gradient is None:
+        return like.new_zeros(num_rows, like.shape[1])
+    return gradient.clone(memory_format=torch.contiguous_format)
+
+
+def _pass_inside(gradient: Tensor, clipped: Tensor, limit: float) -> None:
+    """In place: no gradient where the value was clipped."""
+    aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)
+
+
+def _sigmoid_backward(gradient: Tensor, activation: Tensor) -> None:
+    aten.sigmoid_backward.grad_input(gradient, activation, grad_input=gradient)
+
+
+def _tanh_backward(gradient: Tensor, activation: Tensor) -> None:
+    aten.tanh_backward.grad_input(gradient, activation, grad_input=gradient)

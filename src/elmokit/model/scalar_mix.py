@@ -1,0 +1,51 @@
+"""ELMo_k = gamma * sum_j softmax(s)_j * h_{k,j}: one vector from the layers, learned by a task."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm as normalise
+
+
+class ScalarMix(nn.Module):
+    """(B, L + 1, T, D) -> (B, T, D).
+
+    ``layer_norm`` normalises each token's D values in each layer, without parameters, so the
+    result never depends on what else is in the batch.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        *,
+        layer_norm: bool = False,
+        initial_weights: Sequence[float] | None = None,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__()
+        if initial_weights is not None and len(initial_weights) != num_layers:
+            raise ValueError(
+                f"initial_weights must have {num_layers} values, got {len(initial_weights)}"
+            )
+        self.layer_norm = layer_norm
+        values = torch.tensor(initial_weights or [0.0] * num_layers, dtype=torch.float32)
+        self.raw_weights = nn.Parameter(values, requires_grad=trainable)
+        self.gamma = nn.Parameter(torch.ones(()), requires_grad=trainable)
+
+    @property
+    def weights(self) -> Tensor:
+        """(L + 1): the softmax-normalised s_j."""
+        return self.raw_weights.softmax(dim=0)
+
+    def forward(self, layers: Tensor) -> Tensor:
+        if layers.shape[1] != len(self.raw_weights):
+            raise ValueError(
+                f"this mix weighs {len(self.raw_weights)} layers, got {layers.shape[1]}"
+            )
+        if self.layer_norm:
+            layers = normalise(layers, layers.shape[-1:])
+        return self.gamma * torch.einsum("l,bltd->btd", self.weights, layers)
+
+    def penalty(self) -> Tensor:
+        """||s||^2 of the raw weights (not of gamma): a task adds lambda times this to its loss."""
+        return self.raw_weights.square().sum()

@@ -1,0 +1,34 @@
+"""Run the two directions at once, a thread each; every GEMM inside uses its thread alone."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import TypeVar
+
+import torch
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+def side_by_side(
+    first: Callable[[], First], second: Callable[[], Second], device: torch.device
+) -> tuple[First, Second]:
+    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one."""
+    num_threads = torch.get_num_threads()
+    if device.type != "cpu" or num_threads == 1:
+        return first(), second()
+    pool = _pool(num_threads // 2)
+    torch.set_num_threads(num_threads)  # making a pool sets the default of later threads
+    futures = pool.submit(first), pool.submit(second)
+    return futures[0].result(), futures[1].result()
+
+
+@lru_cache(maxsize=4)
+def _pool(threads_each: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(
+        max_workers=2,
+        thread_name_prefix="elmokit-direction",
+        initializer=torch.set_num_threads,
+        initargs=(threads_each,),
+    )

@@ -1,0 +1,1 @@
+"""CORPUS -> TRAINED biLM."""

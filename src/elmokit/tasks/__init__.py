@@ -1,0 +1,1 @@
+"""VECTORS -> ANSWERS: six task models, with and without ELMo."""

@@ -1,0 +1,53 @@
+"""TOKENS -> the tensors a model reads: character ids, word ids, or both."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from elmokit.text.characters import (
+    BEGIN_OF_SENTENCE,
+    END_OF_SENTENCE,
+    Characters,
+    Utf8Characters,
+)
+
+
+class TokenIds(NamedTuple):
+    """Ids of tokens in any leading shape; what the model does not read is None."""
+
+    characters: Tensor | None  # (..., C)
+    words: Tensor | None  # (...)
+
+
+class TokenIndexer:
+    """Knows how one model spells tokens: its characters, its words, its sentence markers."""
+
+    def __init__(
+        self,
+        characters: Characters | None = None,
+        word_ids: dict[str, int] | None = None,
+        unknown_word: int = 0,
+        begin: str = BEGIN_OF_SENTENCE,
+        end: str = END_OF_SENTENCE,
+    ) -> None:
+        self.characters = characters
+        self.word_ids = word_ids
+        self.unknown_word = unknown_word
+        self.begin = begin
+        self.end = end
+
+    @classmethod
+    def utf8(cls, max_characters: int = 50) -> "TokenIndexer":
+        return cls(characters=Utf8Characters(max_characters))
+
+    def encode(self, tokens: Sequence[str]) -> TokenIds:
+        """Ids of N tokens: characters (N, C), words (N,)."""
+        characters = words = None
+        if self.characters is not None:
+            characters = torch.from_numpy(self.characters.encode(tokens))
+        if self.word_ids is not None:
+            numbers = [self.word_ids.get(token, self.unknown_word) for token in tokens]
+            words = torch.tensor(numbers, dtype=torch.long)
+        return TokenIds(characters, words)

@@ -1,0 +1,61 @@
+"""WORDS <-> IDS: the targets of the softmax, or the rows of a word table."""
+
+import gzip
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError
+from elmokit.files import replacing_file
+from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE
+
+UNKNOWN = "<UNK>"
+MARKERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE, UNKNOWN)
+
+
+class Vocabulary:
+    """Words in order of their ids; the markers may stand anywhere, ours stand first.
+
+    >>> Vocabulary(["<S>", "</S>", "<UNK>", "the"]).ids(["the", "zyx"]).tolist()
+    [3, 2]
+    """
+
+    def __init__(self, words: Sequence[str], where: str = "vocabulary") -> None:
+        self.words = list(words)
+        self._id_of = {word: number for number, word in enumerate(self.words)}
+        for marker in MARKERS:
+            if marker not in self._id_of:
+                raise InputError(f"{where}: the vocabulary lacks {marker}")
+        self.begin, self.end, self.unknown = (self._id_of[marker] for marker in MARKERS)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._id_of
+
+    def id_of(self, word: str) -> int:
+        return self._id_of.get(word, self.unknown)
+
+    def ids(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        return np.fromiter((self.id_of(word) for word in words), dtype=np.int64)
+
+    def save(self, path: Path) -> None:
+        with replacing_file(path) as aside:
+            text = "".join(f"{word}\n" for word in self.words)
+            aside.write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Read one word a line, plain or gzipped."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="\n") as lines:
+            words = [line.rstrip("\n") for line in lines]
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
+        raise InputError(f"{path}: not a vocabulary of one UTF-8 word a line ({error})") from None
+    while words and not words[-1]:
+        words.pop()
+    return Vocabulary(words, str(path))

@@ -1,0 +1,28 @@
+"""What every reader returns: a biLM with all that is needed to use it."""
+
+from dataclasses import dataclass, field
+
+from elmokit.config import ModelConfig
+from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.softmax import OutputWords
+from elmokit.text.token_ids import TokenIndexer
+
+
+@dataclass
+class PretrainedModel:
+    bilm: BiLm
+    indexer: TokenIndexer
+    format: str
+    """native, bilm-tf, manylangs."""
+    source: str
+    """Where it was read from, for messages."""
+    settled: BiLmState | None = None
+    """A fixed warmed state (one row), for models that hardly met zeros in training."""
+    output_words: OutputWords | None = None
+    """Softmax and vocabulary, where the files have them: what predict and finetune need."""
+    card: dict[str, str] = field(default_factory=dict)
+    """Licence, language, corpus: whatever the files say."""
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.bilm.config
