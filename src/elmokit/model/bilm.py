@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -65,7 +66,7 @@ class BiLm(nn.Module):
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
         )
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(
         self,
         table: Tensor,
@@ -198,7 +199,7 @@ def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Pack
     back = np.zeros((2, len(sizes) * num_columns), dtype=np.int64)
     back[0, forward] = back[1, backward] = np.arange(len(step))
 
-    def tensor(array: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+    def tensor(array: npt.NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(device)
 
     return Packing(

@@ -15,28 +15,28 @@ class TokenBatch(NamedTuple):
     """Sentences as tensors: the distinct tokens once, and where each stands."""
 
     ids: TokenIds  # of N distinct tokens; 0 and 1 are the sentence markers
-    index: Tensor  # (B, T)
+    rows: Tensor  # (B, T): the distinct token at each place
     lengths: Tensor  # (B,)
 
     def to(self, device: torch.device) -> "TokenBatch":
         moved = (None if part is None else part.to(device) for part in self.ids)
-        return TokenBatch(TokenIds(*moved), self.index.to(device), self.lengths.to(device))
+        return TokenBatch(TokenIds(*moved), self.rows.to(device), self.lengths.to(device))
 
 
 def batch_tokens(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> TokenBatch:
     """Lists of tokens -> the tensors ``Elmo`` reads.
 
-    >>> batch_tokens([["a", "rose", "is", "a", "rose"]], TokenIndexer.utf8()).index.tolist()
+    >>> batch_tokens([["a", "rose", "is", "a", "rose"]], TokenIndexer.utf8()).rows.tolist()
     [[2, 3, 4, 2, 3]]
     """
     rows: dict[str, int] = {indexer.begin: 0, indexer.end: 1}
     lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
-    index = torch.zeros(len(sentences), max(map(len, sentences), default=0), dtype=torch.long)
+    places = torch.zeros(len(sentences), max(map(len, sentences), default=0), dtype=torch.long)
     for number, sentence in enumerate(sentences):
         if sentence:
             found = [rows.setdefault(token, len(rows)) for token in sentence]
-            index[number, : len(found)] = torch.tensor(found)
-    return TokenBatch(indexer.encode(list(rows)), index, lengths)
+            places[number, : len(found)] = torch.tensor(found)
+    return TokenBatch(indexer.encode(list(rows)), places, lengths)
 
 
 class Elmo(nn.Module):
@@ -81,7 +81,7 @@ class Elmo(nn.Module):
     def layers(self, batch: TokenBatch) -> Tensor:
         """(B, L + 1, T, D): what a cache may keep while the biLM is frozen."""
         table = self.bilm.encoder(batch.ids)
-        output = self.bilm(table, batch.index, batch.lengths.tolist())
+        output = self.bilm(table, batch.rows, batch.lengths.tolist())
         layers: Tensor = output.layers
         return layers
 

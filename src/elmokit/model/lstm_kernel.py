@@ -178,7 +178,7 @@ class LstmFunction(torch.autograd.Function):
         )
 
     @staticmethod
-    def backward(  # type: ignore[override]
+    def backward(
         ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
     ) -> tuple[Any, ...]:
         (

@@ -1,7 +1,7 @@
 """Top layer -> next (previous) word: one softmax, shared by the two directions."""
 
-from torch import Tensor, nn
 import torch
+from torch import Tensor, nn
 
 from elmokit.text.vocabulary import Vocabulary
 

@@ -50,7 +50,7 @@ class TokenEncoder(nn.Module):
         order = torch.argsort(lengths, stable=True)
         groups = [
             self.char_cnn(characters[rows], longest=int(lengths[rows[-1]]))
-            for rows in order.split(ROWS_AT_ONCE)
+            for rows in torch.split(order, ROWS_AT_ONCE)
         ]
         back = torch.empty_like(order)
         back[order] = torch.arange(len(order), device=order.device)

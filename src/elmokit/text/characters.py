@@ -77,7 +77,7 @@ class Utf8Characters:
         return ids
 
     def lengths(self, ids: Ids) -> Ids:
-        return (ids != _PADDING).sum(axis=1)
+        return np.count_nonzero(ids != _PADDING, axis=1)
 
     def _marker(self, character: int) -> Ids:
         row = np.full(self.max_characters, _PADDING, dtype=np.int64)
