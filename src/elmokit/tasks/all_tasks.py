@@ -1,0 +1,14 @@
+"""The six tasks by name."""
+
+from typing import Any
+
+from elmokit.errors import InputError
+from elmokit.tasks.task import Task
+
+TASKS: dict[str, Task[Any, Any]] = {}
+
+
+def find_task(name: str) -> Task[Any, Any]:
+    if name not in TASKS:
+        raise InputError(f"unknown task {name!r}; there are {', '.join(TASKS)}")
+    return TASKS[name]

@@ -1,0 +1,208 @@
+"""What a task run is: settings as frozen dataclasses, read from TOML, changed by ``--set``.
+
+Every task has the same tables (``words``, ``characters``, ``elmo``, ``fit``, ``data``) and one of
+its own, ``model``: the frozen dataclass its file defines.
+"""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from elmokit.config import from_dict, require, to_dict
+from elmokit.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Where = Literal["none", "input", "output", "both"]
+Optimiser = Literal["adam", "adadelta", "adagrad", "sgd"]
+
+
+@dataclass(frozen=True)
+class WordsConfig:
+    """Static vectors of words, at the input of every task model."""
+
+    vectors: str = ""
+    """A GloVe text file, or a folder of words.txt and vectors.npy; empty: learned from nothing."""
+    dim: int = 100
+    """Width, where ``vectors`` is empty (else the file decides)."""
+    is_tuned: bool = False
+    """Go on learning the vectors of the training words; the other words' stay as they are."""
+    min_count: int = 2
+    """A training word that ``vectors`` lacks is learned from this many occurrences on."""
+    max_words: int = 400_000
+    """Read at most this many words of ``vectors``."""
+    random_dim: int = 0
+    """Adds a fixed random vector of this width a word: the control for ELMo's extra width."""
+
+    def __post_init__(self) -> None:
+        require(self.dim >= 1, f"words.dim must be at least 1, got {self.dim}")
+        require(self.min_count >= 1, f"words.min_count must be at least 1, got {self.min_count}")
+        require(self.random_dim >= 0, "words.random_dim must not be negative")
+
+
+@dataclass(frozen=True)
+class CharactersConfig:
+    """The task model's own character CNN (not the biLM's)."""
+
+    num_filters: int = 0
+    """0: no character CNN."""
+    width: int = 3
+    dim: int = 16
+    max_characters: int = 32
+    """Bytes of a token that are read, markers included."""
+
+    def __post_init__(self) -> None:
+        require(self.num_filters >= 0, "characters.num_filters must not be negative")
+        require(
+            1 <= self.width <= self.max_characters,
+            f"characters.width must lie between 1 and max_characters, got {self.width}",
+        )
+
+
+@dataclass(frozen=True)
+class ElmoConfig:
+    """Where and how a task model uses ELMo."""
+
+    where: Where = "input"
+    layers: str = "mix"
+    """mix: gamma * sum_j s_j h_j, learned; top: the last layer; a number: that layer."""
+    l2: float = 0.001
+    """lambda of the paper: this much of ||s||^2 is added to the loss."""
+    dropout: float = 0.5
+    layer_norm: bool = False
+
+    def __post_init__(self) -> None:
+        require(
+            self.layers in ("mix", "top") or self.layers.isdecimal(),
+            f"elmo.layers must be mix, top or a layer's number, got {self.layers!r}",
+        )
+        require(self.l2 >= 0, f"elmo.l2 must not be negative, got {self.l2}")
+        require(0 <= self.dropout < 1, f"elmo.dropout must lie in [0, 1), got {self.dropout}")
+
+    @property
+    def at_input(self) -> bool:
+        return self.where in ("input", "both")
+
+    @property
+    def at_output(self) -> bool:
+        return self.where in ("output", "both")
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How a model is trained; see ``fit.py``."""
+
+    optimiser: Optimiser = "adam"
+    learning_rate: float = 0.001
+    rho: float = 0.95
+    """Of Adadelta."""
+    weight_decay: float = 0.0
+    batch_size: int = 32
+    """Examples a step."""
+    max_batch_tokens: int = 20_000
+    """A batch is cut where examples times the longest would exceed this."""
+    max_epochs: int = 50
+    patience: int = 10
+    """Stop after this many epochs without a better development score."""
+    halve_after: int = 0
+    """Halve the learning rate after this many epochs without a better score; 0: never."""
+    gradient_norm: float = 5.0
+    """Clip the gradient's norm here; 0: never."""
+    ema: float = 0.0
+    """Score and keep an exponential moving average of the weights with this decay; 0: none."""
+    max_minutes: float = 0.0
+    """Stop after the epoch in which training has used this much time in all; 0: no limit."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.learning_rate > 0, "fit.learning_rate must be positive")
+        for name in ("batch_size", "max_batch_tokens", "max_epochs", "patience"):
+            value = getattr(self, name)
+            require(value >= 1, f"fit.{name} must be at least 1, got {value}")
+        for name in ("halve_after", "gradient_norm", "max_minutes", "weight_decay"):
+            value = getattr(self, name)
+            require(value >= 0, f"fit.{name} must not be negative, got {value}")
+        require(0 <= self.ema < 1, f"fit.ema must lie in [0, 1), got {self.ema}")
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which part of the files is used; subsets are drawn once and for all (seed 0)."""
+
+    train_limit: int = 0
+    """At most this many training examples; 0: all."""
+    dev_limit: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.train_limit >= 0 and self.dev_limit >= 0, "data limits must not be negative")
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """One run of one task."""
+
+    task: str
+    model: Any
+    """The task's own frozen dataclass of sizes and dropouts."""
+    words: WordsConfig = field(default_factory=WordsConfig)
+    characters: CharactersConfig = field(default_factory=CharactersConfig)
+    elmo: ElmoConfig = field(default_factory=ElmoConfig)
+    fit: FitConfig = field(default_factory=FitConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+
+
+def changed(config: TaskConfig, values: dict[str, Any], where: str) -> TaskConfig:
+    """``config`` with the settings in ``values`` (tables of plain values) put in place."""
+    if values.get("task", config.task) != config.task:
+        raise InputError(f"{where}: is for the task {values['task']!r}, not {config.task!r}")
+    tables = {f.name for f in dataclasses.fields(config)} - {"task"}
+    new = {}
+    for name, table in values.items():
+        if name == "task":
+            continue
+        if name not in tables:
+            raise InputError(
+                f"{where}: unknown table {name!r}; known are {', '.join(sorted(tables))}"
+            )
+        if not isinstance(table, dict):
+            raise InputError(f"{where}: {name} must be a table of settings, got {table!r}")
+        old = getattr(config, name)
+        new[name] = from_dict(type(old), {**to_dict(old), **table}, f"{where}: [{name}]")
+    return dataclasses.replace(config, **new)
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """The tables of a TOML recipe, for ``changed``."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML ({error})") from None
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """``table.name=value`` strings of ``--set`` as tables; a value is TOML, or else a string.
+
+    >>> parse_settings(["fit.batch_size=8", "elmo.where=both"])
+    {'fit': {'batch_size': 8}, 'elmo': {'where': 'both'}}
+    """
+    tables: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        table, dot, name = key.strip().partition(".")
+        if not equals or not dot or not name:
+            raise InputError(f"--set {setting}: write it as TABLE.NAME=VALUE, as in fit.seed=2")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        if isinstance(value, int) and not isinstance(value, bool) and key.strip() == "elmo.layers":
+            value = str(value)
+        tables.setdefault(table, {})[name] = value
+    return tables
