@@ -102,7 +102,7 @@ def _projected_in_blocks(weights: LstmWeights, inputs: Tensor, batch_sizes: Sequ
 
 def _last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
     """(B, P): each sentence's output at its own last step."""
-    sizes = torch.tensor(batch_sizes)
+    sizes = torch.tensor(batch_sizes, dtype=torch.long)
     starts = torch.cumsum(sizes, 0) - sizes
     row = torch.arange(num_rows)
     last_step = (sizes[:, None] > row).sum(dim=0) - 1

@@ -1,0 +1,39 @@
+"""Which sentences run together: similar lengths, a bounded number of tokens."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+SENTENCES_AT_ONCE = 128
+"""More rows a step make better use of a GEMM until about here."""
+
+Tokens = list[str]
+
+
+def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Numbers of the sentences of each chunk, longest first, so that memory peaks early.
+
+    >>> list(chunks_of([3, 9, 1, 4], batch_tokens=9))
+    [[1], [3, 0], [2]]
+    """
+    chunk: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        longest = lengths[chunk[0]] if chunk else 0
+        if chunk and (len(chunk) == SENTENCES_AT_ONCE or longest * (len(chunk) + 1) > batch_tokens):
+            yield chunk
+            chunk = []
+        chunk.append(number)
+    if chunk:
+        yield chunk
+
+
+def windows_of(sentences: Iterable[Tokens], window_tokens: int) -> Iterator[list[Tokens]]:
+    """Runs of consecutive sentences that are sorted among themselves; an endless input is fine."""
+    window: list[Tokens] = []
+    room = window_tokens
+    for sentence in sentences:
+        window.append(sentence)
+        room -= len(sentence) + 1  # an endless run of empty lines must end a window too
+        if room <= 0:
+            yield window
+            window, room = [], window_tokens
+    if window:
+        yield window

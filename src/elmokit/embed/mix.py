@@ -1,0 +1,64 @@
+"""Which vector to make of a token's L + 1 layers, when no task is there to learn it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from elmokit.errors import InputError
+from elmokit.model.scalar_mix import ScalarMix
+
+
+@dataclass(frozen=True)
+class Mix:
+    """gamma * sum_j weights_j * h_j; the weights are used as they are, without a softmax."""
+
+    weights: tuple[float, ...]
+    gamma: float = 1.0
+
+    @classmethod
+    def learned(cls, mix: ScalarMix) -> "Mix":
+        """What a task model learned (layer norm, if it used any, is not part of it)."""
+        return cls(tuple(mix.weights.tolist()), float(mix.gamma))
+
+
+MixName = Literal["average", "sum", "top", "concat"]
+AnyMix = MixName | int | Mix
+"""A name, the number of one layer (0 is the token layer), or given weights."""
+
+
+def check_mix(mix: AnyMix, num_layers: int) -> None:
+    """Refuse a mix that this model cannot make, before any work is done."""
+    if isinstance(mix, bool) or not isinstance(mix, (str, int, Mix)):
+        raise InputError(f"mix must be a name, a layer's number or a Mix, got {mix!r}")
+    if isinstance(mix, str) and mix not in ("average", "sum", "top", "concat"):
+        raise InputError(
+            f"mix must be average, sum, top, concat, a layer's number or a Mix, got {mix!r}"
+        )
+    if isinstance(mix, int) and not 0 <= mix < num_layers:
+        raise InputError(f"the model has layers 0 to {num_layers - 1}, mix asks for layer {mix}")
+    if isinstance(mix, Mix) and len(mix.weights) != num_layers:
+        raise InputError(
+            f"the model has {num_layers} layers, the mix gives {len(mix.weights)} weights"
+        )
+
+
+def mixed_dim(mix: AnyMix, num_layers: int, dim: int) -> int:
+    """Width of what ``mix_layers`` returns."""
+    return num_layers * dim if mix == "concat" else dim
+
+
+def mix_layers(layers: Tensor, mix: AnyMix) -> Tensor:
+    """(B, L + 1, T, D) -> (B, T, D), or (B, T, (L + 1) D) for "concat"."""
+    if mix == "concat":
+        return layers.transpose(1, 2).flatten(2)
+    if mix == "top":
+        return layers[:, -1]
+    if mix == "average":
+        return layers.mean(dim=1)
+    if mix == "sum":
+        return layers.sum(dim=1)
+    if isinstance(mix, Mix):
+        return torch.einsum("l,bltd->btd", layers.new_tensor(mix.weights) * mix.gamma, layers)
+    return layers[:, mix]

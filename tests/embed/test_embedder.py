@@ -1,0 +1,224 @@
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.mix import Mix
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+
+SENTENCES = [["The", "cat", "sat", "."], ["Yes"], [], ["a", "rose", "is", "a", "rose"]]
+tokens = st.text(alphabet="abcé\U0001f600", max_size=9)
+sentences = st.lists(st.lists(tokens, max_size=7), max_size=9)
+
+
+def assert_same(left: list[np.ndarray], right: list[np.ndarray]) -> None:
+    assert len(left) == len(right)
+    for one, other in zip(left, right, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_layers_have_the_promised_shape_and_type(elmo: Embedder) -> None:
+    layers = elmo.layers(SENTENCES)
+    assert [array.shape for array in layers] == [(3, 4, 10), (3, 1, 10), (3, 0, 10), (3, 5, 10)]
+    assert all(array.dtype == np.float32 for array in layers)
+
+
+@settings(max_examples=30, deadline=None)
+@given(batch=sentences, batch_tokens=st.integers(1, 40), order=st.randoms())
+def test_a_sentence_alone_has_the_vectors_it_has_in_any_batch(
+    elmo: Embedder, batch: list[list[str]], batch_tokens: int, order: object
+) -> None:
+    alone = [elmo.layers([sentence])[0] for sentence in batch]
+    places = list(range(len(batch)))
+    order.shuffle(places)  # type: ignore[attr-defined]
+    together = elmo.layers([batch[place] for place in places], batch_tokens=batch_tokens)
+    assert_same([alone[place] for place in places], together)
+
+
+@settings(max_examples=20, deadline=None)
+@given(batch=sentences, window=st.integers(1, 30))
+def test_a_stream_gives_what_embed_gives_in_order(
+    elmo: Embedder, batch: list[list[str]], window: int
+) -> None:
+    assert_same(list(elmo.stream(iter(batch), window_tokens=window)), elmo.embed(batch))
+    streamed = list(elmo.stream_layers(iter(batch), window_tokens=window))
+    assert_same(streamed, elmo.layers(batch))
+
+
+def test_a_stream_reads_no_further_than_its_window(elmo: Embedder) -> None:
+    taken = 0
+
+    def endless() -> Iterator[list[str]]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield ["word", str(taken)]
+
+    stream = elmo.stream(endless(), window_tokens=12)
+    assert next(stream).shape == (2, 10)
+    assert taken == 4
+
+
+def test_the_number_of_threads_does_not_change_vectors(elmo: Embedder) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = elmo.layers(SENTENCES)
+        torch.set_num_threads(2)
+        assert_same(one, elmo.layers(SENTENCES))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_mixes_are_what_their_names_say(elmo: Embedder) -> None:
+    layers = elmo.layers(SENTENCES)
+    assert_same(elmo.embed(SENTENCES), [array.mean(0) for array in layers])
+    assert_same(elmo.embed(SENTENCES, "sum"), [array.sum(0) for array in layers])
+    assert_same(elmo.embed(SENTENCES, "top"), [array[-1] for array in layers])
+    assert_same(elmo.embed(SENTENCES, 1), [array[1] for array in layers])
+    joined = [np.concatenate(list(array), axis=1) for array in layers]
+    assert_same(elmo.embed(SENTENCES, "concat"), joined)
+    mix = Mix((0.5, 0.2, 0.3), gamma=2.0)
+    weighed = [2 * np.einsum("l,ltd->td", np.float32([0.5, 0.2, 0.3]), array) for array in layers]
+    assert_same(elmo.embed(SENTENCES, mix), weighed)
+
+
+@pytest.mark.parametrize("mix", ["mean", 3, -1, True, Mix((1.0, 1.0)), None])
+def test_a_mix_the_model_cannot_make_is_refused(elmo: Embedder, mix: object) -> None:
+    with pytest.raises(InputError):
+        elmo.embed(SENTENCES, mix)  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        next(elmo.stream(SENTENCES, mix))  # type: ignore[arg-type]
+
+
+def test_pooling_never_counts_padding(elmo: Embedder) -> None:
+    vectors = elmo.embed(SENTENCES)
+    mean, best, ends = (elmo.pool(SENTENCES, how) for how in ("mean", "max", "ends"))
+    assert mean.shape == (4, 10)
+    np.testing.assert_allclose(mean[0], vectors[0].mean(0), atol=1e-5)
+    np.testing.assert_allclose(best[3], vectors[3].max(0), atol=1e-5)
+    np.testing.assert_allclose(ends[0, :5], vectors[0][-1, :5], atol=1e-5)
+    np.testing.assert_allclose(ends[0, 5:], vectors[0][0, 5:], atol=1e-5)
+    assert not mean[2].any() and not best[2].any() and not ends[2].any()
+
+
+def test_pooling_nothing_gives_no_rows(elmo: Embedder) -> None:
+    assert elmo.pool([]).shape == (0, 10)
+    assert elmo.pool([], mix="concat").shape == (0, 30)
+
+
+def test_an_empty_list_gives_an_empty_list(elmo: Embedder) -> None:
+    assert elmo.embed([]) == []
+    assert elmo.layers([]) == []
+    assert list(elmo.stream([])) == []
+
+
+@pytest.mark.parametrize(
+    "token", ["", "x" * 10_000, "a\0b", "\ud800", "\U0001f469\u200d\U0001f680", "مرحبا", "\n", " "]
+)
+def test_any_token_has_finite_vectors(elmo: Embedder, token: str) -> None:
+    (layers,) = elmo.layers([["odd", token, "one"]])
+    assert layers.shape == (3, 3, 10)
+    assert np.isfinite(layers).all()
+
+
+def test_a_very_long_sentence_works(elmo: Embedder) -> None:
+    words = [f"w{number % 977}" for number in range(50_000)]
+    (long,), (start,) = elmo.embed([words]), elmo.layers([words[:50]])
+    assert long.shape == (50_000, 10)
+    forward = elmo.layers([words])[0][:, :50, :5]
+    np.testing.assert_allclose(forward, start[..., :5], atol=1e-5)
+
+
+def test_one_string_instead_of_a_list_is_refused(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match="one string"):
+        elmo.embed("a sentence")
+
+
+def test_tokens_must_be_strings(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match="list of strings, got 3"):
+        elmo.embed([["a", 3]])  # type: ignore[list-item]
+
+
+def test_carried_state_equals_one_long_run(elmo: Embedder) -> None:
+    first = elmo.carry([["one", "two"], ["three"]])
+    second = elmo.carry([["four"], ["five", "six"]], first.state)
+    again = elmo.carry([["four"], ["five", "six"]])
+    assert np.abs(second.layers[0][1:] - again.layers[0][1:]).max() > 1e-4
+    np.testing.assert_allclose(second.layers[0][0], again.layers[0][0], atol=1e-6)
+    other_way = elmo.carry([["five", "six"]], _row(first.state, 1))
+    assert_same(second.layers[1:], other_way.layers)
+
+
+def test_a_first_carried_call_equals_a_fresh_start(elmo: Embedder) -> None:
+    assert_same(elmo.carry(SENTENCES).layers, elmo.layers(SENTENCES))
+
+
+def test_fewer_sentences_leave_the_other_rows_alone(elmo: Embedder) -> None:
+    three = elmo.carry([["a"], ["b"], ["c"]]).state
+    after = elmo.carry([["d"]], three).state
+    assert after.num_rows == 3
+    torch.testing.assert_close(after.forward.cell[:, 1:], three.forward.cell[:, 1:])
+    assert not torch.equal(after.forward.cell[:, 0], three.forward.cell[:, 0])
+
+
+def test_more_sentences_than_rows_start_from_zeros(elmo: Embedder) -> None:
+    one = elmo.carry([["a"]]).state
+    two = elmo.carry([["b"], ["c", "d"]], one)
+    assert two.state.num_rows == 2
+    assert_same(two.layers[1:], elmo.layers([["c", "d"]]))
+
+
+def test_a_start_of_ones_own_is_used_for_every_sentence(elmo: Embedder) -> None:
+    state = _row(elmo.carry([["warm", "up"]]).state, 0)
+    warmed = elmo.layers([["a"], ["b", "c"]], start=state)
+    assert_same(warmed, elmo.carry([["a"], ["b", "c"]], _twice(state)).layers)
+    with pytest.raises(InputError, match="one row"):
+        elmo.layers([["a"]], start=_twice(state))
+
+
+def test_an_unknown_start_is_refused(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match="fresh, settled"):
+        elmo.embed([["a"]], start="warm")  # type: ignore[arg-type]
+
+
+def test_changed_weights_change_vectors_at_once(make_embedder: Callable[..., Embedder]) -> None:
+    elmo = make_embedder(seed=4)
+    before = elmo.layers([["same", "words"]])[0]
+    with torch.no_grad():
+        for weight in elmo.bilm.parameters():
+            weight.mul_(1.1)
+    after = elmo.layers([["same", "words"]])[0]
+    assert (np.abs(after - before).max(axis=(1, 2)) > 1e-5).all()
+    assert_same([after], Embedder(elmo.pretrained).layers([["same", "words"]]))
+
+
+def test_fingerprints_tell_models_apart(make_embedder: Callable[..., Embedder]) -> None:
+    assert make_embedder(seed=1).fingerprint == make_embedder(seed=1).fingerprint
+    assert make_embedder(seed=1).fingerprint != make_embedder(seed=2).fingerprint
+
+
+def test_attributes_describe_the_model(elmo: Embedder) -> None:
+    assert (elmo.num_layers, elmo.dim, elmo.name, elmo.source) == (3, 10, "tiny", "a/tiny")
+    assert isinstance(elmo.bilm, BiLm) and isinstance(elmo.indexer, TokenIndexer)
+    assert repr(elmo) == "Embedder('a/tiny', layers=3, dim=10)"
+
+
+def _row(state: object, number: int) -> object:
+    from elmokit.embed.embedder import _rows
+
+    return _rows(state, number, number + 1)  # type: ignore[arg-type]
+
+
+def _twice(state: object) -> object:
+    from elmokit.embed.embedder import _joined
+
+    return _joined(state, state)  # type: ignore[arg-type]
