@@ -10,12 +10,11 @@ For layer l at step t, with gates i, f, o and candidate j:
 Files keep the gates as i, j, f, o; here they stand i, f, o, j, so that one sigmoid covers three.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout as drop
 
 from elmokit.config import LstmConfig
 from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, run_packed
@@ -51,10 +50,15 @@ class ProjectedLstm(nn.Module):
         self.projection = (
             nn.Parameter(torch.empty(cell_dim, projection_dim)) if config.has_projection else None
         )
-        forget_bias = torch.zeros(4 * cell_dim)
-        forget_bias[cell_dim : 2 * cell_dim] = config.forget_bias
-        self.register_buffer("forget_bias", forget_bias, persistent=False)
+        self.reset_forget_bias()
         self.reset_parameters()
+
+    def reset_forget_bias(self) -> None:
+        """The constant on the forget gate stands in no file: readers of weights call this."""
+        cell_dim = self.config.dim
+        forget_bias = self.bias.new_zeros(4 * cell_dim)
+        forget_bias[cell_dim : 2 * cell_dim] = self.config.forget_bias
+        self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
         # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
@@ -99,11 +103,12 @@ class LstmStack(nn.Module):
         batch_sizes: Sequence[int],
         state: LstmState,
         keep: Tensor | None = None,
-        dropout: float = 0.0,
+        drop: Callable[[Tensor], Tensor] | None = None,
     ) -> tuple[list[Tensor], LstmState]:
         """Differentiable. ``inputs`` (S, P), step by step; ``batch_sizes`` (T) never grows.
 
         ``keep`` (S, 1): 0 where a row forgets its state before that step, else 1.
+        ``drop``: dropout on each layer's input (which the skip connection adds).
         Returns every layer's output, each (S, P), and the state after each row's last step.
         """
         outputs: list[Tensor] = []
@@ -111,7 +116,7 @@ class LstmStack(nn.Module):
         cell: list[Tensor] = []
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
-            inputs = drop(inputs, dropout, training=self.training) if dropout else inputs
+            inputs = inputs if drop is None else drop(inputs)
             output, last_hidden, last_cell = LstmFunction.apply(
                 inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
                 *layer.weights(),

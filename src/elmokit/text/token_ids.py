@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -31,12 +33,15 @@ class TokenIndexer:
         unknown_word: int = 0,
         begin: str = BEGIN_OF_SENTENCE,
         end: str = END_OF_SENTENCE,
+        longest_word: int | None = None,
     ) -> None:
+        """``longest_word``: words are looked up by this many first characters at most."""
         self.characters = characters
         self.word_ids = word_ids
         self.unknown_word = unknown_word
         self.begin = begin
         self.end = end
+        self.longest_word = longest_word
 
     @classmethod
     def utf8(cls, max_characters: int = 50) -> "TokenIndexer":
@@ -48,6 +53,19 @@ class TokenIndexer:
         if self.characters is not None:
             characters = torch.from_numpy(self.characters.encode(tokens))
         if self.word_ids is not None:
-            numbers = [self.word_ids.get(token, self.unknown_word) for token in tokens]
+            get, unknown, limit = self.word_ids.get, self.unknown_word, self.longest_word
+            numbers = [get(token[:limit], unknown) for token in tokens]
             words = torch.tensor(numbers, dtype=torch.long)
         return TokenIds(characters, words)
+
+
+_MASK_ROWS = 1  # a word table starts with a row of zeros, as a character table does
+
+
+def word_table_rows(vocabulary_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Vocabulary ids -> rows of a word table."""
+    return vocabulary_ids + _MASK_ROWS
+
+
+def word_table_size(num_words: int) -> int:
+    return num_words + _MASK_ROWS

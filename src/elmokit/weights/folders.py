@@ -1,0 +1,54 @@
+"""Write a model's folder whole or not at all, and never over something that is not a model."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from elmokit.errors import InputError
+from elmokit.files import replacing_folder
+
+MODEL_FILES = frozenset(
+    (
+        "config.json", "options.json", "model.safetensors", "softmax.safetensors",
+        "settled.safetensors", "characters.json", "words.json", "vocab.txt",
+        "weights.hdf5", "softmax.hdf5",
+    )
+)  # fmt: skip
+"""What elmokit itself writes; a folder that holds anything else is not replaced."""
+
+
+@contextmanager
+def writing_model(folder: Path) -> Iterator[Path]:
+    """Yield a folder to fill; on success it takes the place of ``folder``."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: a model is written as a folder, but this is a file")
+    if folder.is_dir():
+        for child in folder.iterdir():
+            if child.name not in MODEL_FILES:
+                raise InputError(
+                    f"{folder}: this folder holds {child.name}, which is no part of a model, "
+                    f"and would be replaced; choose a new folder"
+                )
+    try:
+        with replacing_folder(folder) as aside:
+            yield aside
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{folder}: cannot write the model ({reason}); nothing was left") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object, or one sentence about why not."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: not a JSON file ({error}); download it again") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: expected a JSON object, got {type(values).__name__}")
+    return values

@@ -1,0 +1,146 @@
+"""elmokit's own format: a folder of safetensors and JSON.
+
+    config.json           format, version, the ModelConfig, sentence markers, card
+    model.safetensors     the biLM under its ``state_dict`` names
+    softmax.safetensors   weight (V, P) and bias (V); goes with vocab.txt, one word a line
+    settled.safetensors   a warmed state: {forward,backward}.{hidden,cell}
+    characters.json       character -> id, for models on Unicode characters
+    words.json            word -> row, for models with a word table
+
+Only the first two are always there. Weights may be stored in float16; they are computed in float32.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from elmokit.config import ModelConfig, from_dict, to_dict
+from elmokit.errors import InputError
+from elmokit.files import write_json
+from elmokit.model.softmax import OutputWords
+from elmokit.text.characters import UnicodeCharacters, Utf8Characters
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.text.vocabulary import read_vocabulary
+from elmokit.weights.build import build_bilm, build_softmax
+from elmokit.weights.folders import read_json, writing_model
+from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.settled import read_settled, write_settled
+from elmokit.weights.tensor_files import StorageType, read_tensors, write_tensors
+
+FORMAT, VERSION = "elmokit", 1
+
+
+def is_native(folder: Path) -> bool:
+    path = folder / "config.json"
+    return path.is_file() and read_json(path).get("format") == FORMAT
+
+
+def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
+    """``need_softmax=False`` leaves the (often large) softmax on disk."""
+    path = folder / "config.json"
+    values = read_json(path)
+    if values.get("format") != FORMAT:
+        raise InputError(f"{path}: this is not the config of an elmokit model")
+    if values.get("version") != VERSION:
+        raise InputError(
+            f"{path}: format version {values.get('version')!r}, but this elmokit reads version "
+            f"{VERSION}; install a newer elmokit"
+        )
+    config = from_dict(ModelConfig, values.get("model"), str(path))
+    bilm = build_bilm(
+        config, read_tensors(folder / "model.safetensors"), folder / "model.safetensors"
+    )
+    return PretrainedModel(
+        bilm=bilm,
+        indexer=_read_indexer(folder, config, values.get("indexer", {})),
+        format="native",
+        source=str(folder),
+        settled=read_settled(folder, config),
+        output_words=_read_output_words(folder, config) if need_softmax else None,
+        card={str(key): str(value) for key, value in values.get("card", {}).items()},
+    )
+
+
+def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "float32") -> None:
+    """Write all of ``model``; float16 halves the files and rounds the weights to 3 digits."""
+    config = model.config
+    indexer = model.indexer
+    settings: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": to_dict(config),
+        "indexer": {
+            "begin": indexer.begin,
+            "end": indexer.end,
+            "unknown": indexer.unknown_word,
+            "longest_word": indexer.longest_word,
+        },
+        "card": model.card,
+    }
+    with writing_model(folder) as aside:
+        write_json(aside / "config.json", settings)
+        write_tensors(aside / "model.safetensors", model.bilm.state_dict(), dtype)
+        if isinstance(indexer.characters, UnicodeCharacters):
+            _write_ids(aside / "characters.json", indexer.characters.dictionary)
+        if indexer.word_ids is not None:
+            _write_ids(aside / "words.json", indexer.word_ids)
+        if model.output_words is not None:
+            softmax = model.output_words.softmax.state_dict()
+            write_tensors(aside / "softmax.safetensors", softmax, dtype)
+            model.output_words.vocabulary.save(aside / "vocab.txt")
+        if model.settled is not None:
+            write_settled(model.settled, aside)
+
+
+def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) -> TokenIndexer:
+    characters: Utf8Characters | UnicodeCharacters | None = None
+    if config.char_cnn is not None:
+        limit, rows = config.char_cnn.max_characters, config.char_cnn.num_characters
+        if config.characters == "utf8":
+            characters = Utf8Characters(limit)
+        else:
+            characters = UnicodeCharacters(_read_ids(folder / "characters.json", rows), limit)
+    word_ids = None
+    if config.words is not None:
+        word_ids = _read_ids(folder / "words.json", config.words.num_words)
+    default = TokenIndexer()
+    return TokenIndexer(
+        characters,
+        word_ids,
+        int(markers.get("unknown", default.unknown_word)),
+        str(markers.get("begin", default.begin)),
+        str(markers.get("end", default.end)),
+        markers.get("longest_word"),
+    )
+
+
+def _read_output_words(folder: Path, config: ModelConfig) -> OutputWords | None:
+    path = folder / "softmax.safetensors"
+    if not path.is_file():
+        return None
+    if not (folder / "vocab.txt").is_file():
+        raise InputError(f"{path}: the softmax needs its words in vocab.txt beside it")
+    vocabulary = read_vocabulary(folder / "vocab.txt")
+    tensors = read_tensors(path)
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    expected = {
+        "weight": (len(vocabulary), config.lstm.projection_dim), "bias": (len(vocabulary),)
+    }  # fmt: skip
+    if shapes != expected:
+        raise InputError(
+            f"{path}: expected {expected} for the {len(vocabulary):,} words of vocab.txt, "
+            f"found {shapes}"
+        )
+    return OutputWords(build_softmax(tensors["weight"], tensors["bias"], path), vocabulary)
+
+
+def _read_ids(path: Path, num_rows: int) -> dict[str, int]:
+    values = read_json(path)
+    for key, row in values.items():
+        if not isinstance(row, int) or not 0 <= row < num_rows:
+            raise InputError(f"{path}: {key!r} has id {row!r}, but the table has {num_rows} rows")
+    return values
+
+
+def _write_ids(path: Path, ids: dict[str, int]) -> None:
+    path.write_text(json.dumps(ids, indent=0), encoding="ascii")  # escapes: any string survives

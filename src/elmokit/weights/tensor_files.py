@@ -1,0 +1,34 @@
+"""Safetensors files: read as float32, written in the type asked for."""
+
+from pathlib import Path
+from typing import Literal
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from elmokit.errors import InputError
+
+StorageType = Literal["float32", "float16"]
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file, but config.json asks for it")
+    try:
+        tensors = load_file(path)
+    except SafetensorError as error:
+        raise InputError(f"{path}: damaged safetensors file ({error}); copy it again") from None
+    return {name: tensor.float() for name, tensor in tensors.items()}
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) -> None:
+    stored = getattr(torch, dtype)
+    converted = {
+        name: tensor.detach().cpu().to(stored).contiguous() for name, tensor in tensors.items()
+    }
+    for name, tensor in converted.items():
+        if not tensor.float().sum().isfinite():
+            raise InputError(f"{path.name}: {name} does not fit into {dtype}; store it in float32")
+    save_file(converted, path)
