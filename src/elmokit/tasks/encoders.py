@@ -25,7 +25,7 @@ class BiRnn(nn.Module):
             if name.startswith("weight_ih"):
                 nn.init.xavier_uniform_(weight)
             elif name.startswith("weight_hh"):
-                for gate in weight.data.split(hidden_dim):
+                for gate in torch.split(weight.data, hidden_dim):
                     nn.init.orthogonal_(gate)
             else:
                 nn.init.zeros_(weight)
