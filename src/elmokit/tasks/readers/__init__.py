@@ -1,0 +1,1 @@
+"""FILES -> EXAMPLES: one reader a format."""

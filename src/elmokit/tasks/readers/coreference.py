@@ -1,0 +1,225 @@
+"""Coreference from CoNLL columns: documents of sentences, clusters of mentions.
+
+The last column holds the brackets (``(3``, ``3)``, ``(3)``, joined by ``|`` or by nothing). The
+word is the fourth column where there are that many (CoNLL-2012), else the second (OntoGUM).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from elmokit.errors import InputError
+from elmokit.files import replacing_file
+from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.tokenize import words
+
+Mention = tuple[int, int]
+"""First and last token, counted through the document, both included."""
+
+NO_BRACKETS = ("", "-", "_")
+LONGEST_WITHOUT_STOP = 100
+"""Tokens of a sentence in a file without sentence boundaries, where no full stop comes."""
+
+
+class CorefDocument(NamedTuple):
+    name: str
+    sentences: tuple[tuple[str, ...], ...]
+    clusters: tuple[tuple[Mention, ...], ...]
+
+    @property
+    def tokens(self) -> list[str]:
+        return [token for sentence in self.sentences for token in sentence]
+
+
+def read_coreference(path: Path) -> list[CorefDocument]:
+    """The documents of one file, or of all ``*.conll`` files of a folder in order of name."""
+    if path.is_dir():
+        files = sorted(path.glob("*.conll"))
+        if not files:
+            raise InputError(f"{path}: no *.conll file in this folder")
+        return [document for file in files for document in read_coreference(file)]
+    return list(_documents(path))
+
+
+def parse_documents(lines: Iterable[str], where: str) -> Iterator[CorefDocument]:
+    """Running text; a blank line ends a document. Sentences and tokens are found here."""
+    gathered: list[str] = []
+    number = 0
+    for line in [*lines, ""]:
+        if line.strip():
+            gathered.append(line)
+        elif gathered:
+            number += 1
+            sentences = SentenceSplitter.default().split("\n".join(gathered))
+            yield CorefDocument(
+                f"{where} {number}",
+                tuple(tuple(words(sentence.text)) for sentence in sentences),
+                (),
+            )
+            gathered = []
+
+
+def without_singletons(document: CorefDocument) -> CorefDocument:
+    """Leave out clusters of one mention, as OntoNotes (and so the paper) does not annotate them."""
+    kept = tuple(cluster for cluster in document.clusters if len(cluster) > 1)
+    return document._replace(clusters=kept)
+
+
+class _Reading:
+    """A document on its way in."""
+
+    def __init__(self, name: str, line: int) -> None:
+        self.name = name
+        self.line = line
+        self.sentences: list[list[str]] = [[]]
+        self.num_tokens = 0
+        self.open: dict[str, list[tuple[int, int]]] = {}  # (token, line) of each bracket
+        self.clusters: dict[str, list[Mention]] = {}
+
+    def add(self, word: str, brackets: str, where: str, line: int) -> None:
+        token = self.num_tokens
+        for opens, label, closes in _brackets(brackets, where):
+            if opens:
+                self.open.setdefault(label, []).append((token, line))
+            if closes:
+                if not self.open.get(label):
+                    raise InputError(f"{where}: mention {label} closes but never opened")
+                first, _ = self.open[label].pop()
+                self.clusters.setdefault(label, []).append((first, token))
+        self.sentences[-1].append(word)
+        self.num_tokens += 1
+
+    def end_sentence(self) -> None:
+        if self.sentences[-1]:
+            self.sentences.append([])
+
+    def finish(self, path: Path) -> CorefDocument:
+        for label, brackets in self.open.items():
+            for _, line in brackets:
+                raise InputError(f"{path}, line {line}: mention {label} opens and is never closed")
+        sentences = [sentence for sentence in self.sentences if sentence]
+        if len(sentences) == 1:
+            sentences = list(_split_at_stops(sentences[0]))
+        seen: set[Mention] = set()
+        clusters = []
+        for mentions in self.clusters.values():
+            fresh = sorted(set(mentions) - seen)  # as the reference scorer: the first cluster wins
+            seen.update(fresh)
+            if fresh:
+                clusters.append(tuple(fresh))
+        return CorefDocument(self.name, tuple(map(tuple, sentences)), tuple(sorted(clusters)))
+
+
+_BEGIN = re.compile(r"#\s*begin document\s*\(?(?P<name>[^)]*)\)?(?:\s*;\s*part\s+(?P<part>\d+))?")
+
+
+def _documents(path: Path) -> Iterator[CorefDocument]:
+    reading: _Reading | None = None
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                begin = _BEGIN.match(line)
+                if begin:
+                    if reading is not None:
+                        yield reading.finish(path)
+                    part = int(begin["part"] or 0)
+                    name = begin["name"].strip() or path.stem
+                    reading = _Reading(f"{name} part {part}" if part else name, number)
+                elif re.match(r"#\s*end document", line):
+                    if reading is not None:
+                        yield reading.finish(path)
+                    reading = None
+                elif line.strip():
+                    reading = reading or _Reading(path.stem, number)
+                    _read_token(reading, line, number, path)
+                elif reading is not None:
+                    reading.end_sentence()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+    if reading is not None:
+        yield reading.finish(path)
+
+
+def _read_token(reading: _Reading, line: str, number: int, path: Path) -> None:
+    fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
+    where = f"{path}, line {number}"
+    if len(fields) < 3:
+        raise InputError(
+            f"{where}: {len(fields)} columns; CoNLL-2012 has the word in the fourth and the "
+            f"mentions in the last, OntoGUM number, word and mentions"
+        )
+    reading.add(fields[3] if len(fields) > 4 else fields[1], fields[-1], where, number)
+
+
+_PIECE = re.compile(r"(?P<open>\()?(?P<label>[^()|\s]+)(?P<close>\))?")
+
+
+def _brackets(cell: str, where: str) -> Iterator[tuple[bool, str, bool]]:
+    """``(3(1`` -> opens 3, opens 1."""
+    if cell in NO_BRACKETS:
+        return
+    place = 0
+    while place < len(cell):
+        piece = _PIECE.match(cell, place)
+        if piece is None or not (piece["open"] or piece["close"]):
+            raise InputError(
+                f"{where}: {cell!r} in the last column is no mention such as (12, 12) or (12)"
+            )
+        yield bool(piece["open"]), piece["label"], bool(piece["close"])
+        place = piece.end()
+        if place < len(cell) and cell[place] == "|":
+            place += 1
+
+
+def _split_at_stops(tokens: Sequence[str]) -> Iterator[list[str]]:
+    """Sentences of a document that came without boundaries: a stop and what closes after it."""
+    sentence: list[str] = []
+    for place, token in enumerate(tokens):
+        sentence.append(token)
+        following = tokens[place + 1] if place + 1 < len(tokens) else ""
+        is_stop = sentence[-1] in STOPS or (
+            token in CLOSERS and len(sentence) > 1 and sentence[-2] in STOPS
+        )
+        if (is_stop and following not in CLOSERS) or len(sentence) >= LONGEST_WITHOUT_STOP:
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
+
+
+STOPS = frozenset(".?!")
+CLOSERS = frozenset({"''", "\u201d", "\u2019", ")", "]", '"', "'"})
+
+
+class DocumentSplit(NamedTuple):
+    train: list[Path]
+    dev: list[Path]
+    test: list[Path]
+
+
+def split_by_name(folder: Path) -> DocumentSplit:
+    """LitBank has no split of its own: 80 / 10 / 10 % of its files in order of name."""
+    files = sorted(folder.glob("*.conll"), key=lambda file: file.name)
+    if len(files) < 10:
+        raise InputError(f"{folder}: {len(files)} *.conll files; a split needs at least 10")
+    first, second = len(files) * 8 // 10, len(files) * 9 // 10
+    return DocumentSplit(files[:first], files[first:second], files[second:])
+
+
+def join_files(files: Iterable[Path], path: Path) -> None:
+    """Several CoNLL files as one, so that a split is a file like any other."""
+    with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as out:
+        for file in files:
+            out.write(file.read_text(encoding="utf-8").rstrip("\n") + "\n")
+
+
+def named_split(folder: Path, splits: Path, name: str) -> list[Path]:
+    """The files of ``folder`` that GUM's ``splits.md`` lists under ``## name``."""
+    sections = re.split(r"^## +", splits.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    bodies = [section for section in sections if section.split("\n", 1)[0].strip() == name]
+    if not bodies:
+        raise InputError(f"{splits}: has no section '## {name}'")
+    listed = re.findall(r"^\s*\*\s+(\S+)", bodies[0], flags=re.MULTILINE)
+    files = [folder / f"{document}.conll" for document in listed]
+    return sorted(file for file in files if file.exists())

@@ -1,0 +1,125 @@
+from pathlib import Path
+
+import pytest
+
+from elmokit.errors import InputError
+from elmokit.tasks.readers.coreference import (
+    CorefDocument,
+    join_files,
+    named_split,
+    parse_documents,
+    read_coreference,
+    split_by_name,
+    without_singletons,
+)
+
+CONLL_2012 = """\
+#begin document (nw/x); part 001
+nw/x\t1\t0\tAnn\t_\t_\t(0)|(1
+nw/x\t1\t1\tBell\t_\t_\t1)
+nw/x\t1\t2\tsaw\t_\t_\t-
+
+nw/x\t1\t0\ther\t_\t_\t(1)
+nw/x\t1\t1\tdog\t_\t_\t
+#end document
+#begin document (nw/y); part 000
+nw/y   0   0   Hush   _   _   -
+#end document
+"""
+ONTOGUM = """\
+# begin document
+0\tMecca\t(2(1
+1\t's\t1)
+2\tmosque\t2)
+3\t.\t_
+4\tIt\t(2)
+5\tstands\t_
+# end document
+"""
+
+
+def write(folder: Path, text: str, name: str = "some.conll") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_documents_sentences_and_clusters_are_read(tmp_path: Path) -> None:
+    first, second = read_coreference(write(tmp_path, CONLL_2012))
+    sentences = (("Ann", "Bell", "saw"), ("her", "dog"))
+    clusters = (((0, 0),), ((0, 1), (3, 3)))
+    assert first == CorefDocument("nw/x part 1", sentences, clusters)
+    assert second == CorefDocument("nw/y", (("Hush",),), ())
+
+
+def test_ontogum_has_no_sentence_boundaries_so_stops_make_them(tmp_path: Path) -> None:
+    (document,) = read_coreference(write(tmp_path, ONTOGUM, "GUM_x.conll"))
+    sentences = (("Mecca", "'s", "mosque", "."), ("It", "stands"))
+    assert document == CorefDocument("GUM_x", sentences, (((0, 1),), ((0, 2), (4, 4))))
+
+
+def test_mentions_of_one_cluster_may_nest(tmp_path: Path) -> None:
+    text = "d\t0\t0\ta\t_\t(1\nd\t0\t1\tb\t_\t(1)\nd\t0\t2\tc\t_\t1)\n"
+    (document,) = read_coreference(write(tmp_path, text))
+    assert document.clusters == (((0, 2), (1, 1)),)
+
+
+def test_singletons_can_be_left_out(tmp_path: Path) -> None:
+    document = without_singletons(read_coreference(write(tmp_path, CONLL_2012))[0])
+    assert document.clusters == (((0, 1), (3, 3)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("d\t0\t0\ta\t_\t(1\n", "line 1: mention 1 opens and is never closed"),
+        ("d\t0\t0\ta\t_\t1)\n", "line 1: mention 1 closes but never opened"),
+        ("d\t0\t0\ta\t_\tnoun\n", "line 1: 'noun' in the last column is no mention"),
+        ("hello world\n", "line 1: 2 columns"),
+    ],
+)
+def test_a_wrong_column_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_coreference(write(tmp_path, text))
+
+
+def test_an_empty_file_holds_no_documents(tmp_path: Path) -> None:
+    assert read_coreference(write(tmp_path, "\n")) == []
+
+
+def test_a_folder_is_read_in_order_of_name(tmp_path: Path) -> None:
+    write(tmp_path, CONLL_2012, "b.conll")
+    write(tmp_path, ONTOGUM, "a.conll")
+    assert [document.name for document in read_coreference(tmp_path)] == [
+        "a",
+        "nw/x part 1",
+        "nw/y",
+    ]
+
+
+def test_a_folder_splits_80_10_10_by_name(tmp_path: Path) -> None:
+    for number in range(20):
+        write(tmp_path, ONTOGUM, f"{number:02d}.conll")
+    split = split_by_name(tmp_path)
+    assert [len(part) for part in split] == [16, 2, 2]
+    assert [path.stem for path in split.dev + split.test] == ["16", "17", "18", "19"]
+
+
+def test_joined_files_read_as_the_files_do(tmp_path: Path) -> None:
+    files = [write(tmp_path, CONLL_2012, "a.conll"), write(tmp_path, CONLL_2012, "b.conll")]
+    join_files(files, tmp_path / "all")
+    assert read_coreference(tmp_path / "all") == 2 * read_coreference(files[0])
+
+
+def test_a_named_split_lists_the_files_that_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, ONTOGUM, "GUM_a.conll")
+    splits = write(tmp_path, "# Splits\n\n## dev\n\n  * GUM_b\n\n## test\n\n  * GUM_a\n  * GUM_c\n")
+    assert named_split(tmp_path, splits, "test") == [path]
+
+
+def test_typed_text_is_split_into_documents_sentences_and_tokens() -> None:
+    documents = list(parse_documents(["Ann came.\n", "She sat.\n", "\n", "Bye.\n"], "-"))
+    assert documents == [
+        CorefDocument("- 1", (("Ann", "came", "."), ("She", "sat", ".")), ()),
+        CorefDocument("- 2", (("Bye", "."),), ()),
+    ]
