@@ -1,0 +1,1 @@
+"""The official measures, each held to its reference implementation by tests."""
