@@ -1,0 +1,165 @@
+"""Random models of every published variant, read by us and by the NumPy twin."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_files import BilmTfSpec, ManyLangsSpec, write_bilm_tf_files, write_manylangs_files
+from running import run_carried, run_fresh
+from twin import BilmTfTwin, ManyLangsTwin, Twin
+
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.pretrained import PretrainedModel
+
+GENTLE, HARSH = 0.4, 2.5
+
+WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "naïve", "sat")
+PLAIN = ("the", "cat", "sat", "naïve", "a")
+ODD = ("東京", "🙂", "", "incomprehensibilities", "<S>", "\x00", "\ud800")
+TOKENS = st.sampled_from(PLAIN + ODD)
+SENTENCES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=3)
+
+
+@st.composite
+def bilm_tf_specs(draw: st.DrawFn, scale: float) -> BilmTfSpec:
+    filters = draw(
+        st.sampled_from([((1, 3), (2, 4), (3, 2)), ((2, 5),), ((7, 2), (1, 1)), ((1, 2), (4, 3))])
+    )
+    num_filters = sum(number for _, number in filters)
+    dim = draw(st.integers(1, 7))
+    num_layers = draw(st.integers(1, 3))
+    words = draw(st.sampled_from([None, None, WORDS]))
+    # P: its own width, as wide as the filters (no CNN_proj), or as wide as the cell (no W_P_0)
+    projection_dim = draw(st.sampled_from([4, num_filters, dim]))
+    return BilmTfSpec(
+        num_layers=num_layers,
+        dim=dim,
+        projection_dim=projection_dim,
+        has_skip=draw(st.booleans()),
+        num_highway=draw(st.sampled_from([None, 0, 1, 2])),
+        activation=draw(st.sampled_from(["relu", "tanh"])),
+        filters=filters,
+        embedding_dim=draw(st.integers(1, 5)),
+        max_characters=draw(st.sampled_from([7, 11, 50])),
+        num_characters=draw(st.sampled_from([261, 262])),
+        character_rows=draw(st.sampled_from([261, 261, 262])),
+        cell_clip=draw(st.sampled_from([None, 3.0, 0.5 if scale == HARSH else 3])),
+        proj_clip=draw(st.sampled_from([None, 3.0, 0.5 if scale == HARSH else 3])),
+        hide_nulls=draw(st.booleans()),
+        lone_cell=num_layers == 1 and draw(st.booleans()),
+        words=words,
+        separate_embedding=words is not None and draw(st.booleans()),
+        scale=scale,
+        seed=draw(st.integers(0, 10_000)),
+    )
+
+
+def read_both(folder: Path, spec: BilmTfSpec) -> tuple[PretrainedModel, Twin]:
+    write_bilm_tf_files(folder, spec)
+    embedding = folder / "embedding.hdf5" if spec.separate_embedding else None
+    twin = BilmTfTwin(
+        folder / "weights.hdf5", folder / "options.json", folder / "vocab.txt", embedding
+    )
+    return load_pretrained(folder), twin
+
+
+def assert_same(found: np.ndarray, twin: np.ndarray, is_harsh: bool) -> None:
+    """1e-5 absolute on gentle weights, 1e-5 relative RMS where clipping bites."""
+    assert found.shape == twin.shape
+    if found.size == 0:
+        return
+    if is_harsh:
+        size = np.sqrt(np.mean(twin**2))
+        assert np.sqrt(np.mean((found - twin) ** 2)) <= 1e-5 * max(size, 1e-6)
+    else:
+        assert np.abs(found - twin).max() <= 1e-5
+
+
+@pytest.mark.parametrize("scale", [GENTLE, HARSH])
+def test_any_bilm_tf_model_agrees_with_the_twin(scale: float) -> None:
+    @given(spec=bilm_tf_specs(scale), sentences=SENTENCES)
+    @settings(max_examples=60)
+    def check(spec: BilmTfSpec, sentences: list[list[str]]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            model, twin = read_both(Path(folder), spec)
+        layers = run_fresh(model.bilm, model.indexer, sentences)
+        for found, sentence in zip(layers, sentences, strict=True):
+            assert_same(found, twin.layers(sentence)[0], scale == HARSH)
+
+    check()
+
+
+def test_clipping_bites_on_harsh_weights_and_not_on_gentle_ones(tmp_path: Path) -> None:
+    """Otherwise the tests above would say nothing about clips."""
+    changes = []
+    for scale in (GENTLE, HARSH):
+        layers = []
+        for clip in (3.0, None):
+            folder = tmp_path / f"{scale}-{clip}"
+            spec = BilmTfSpec(scale=scale, cell_clip=clip, proj_clip=clip)
+            _, twin = read_both(folder, spec)
+            layers.append(twin.layers(["the", "cat", "sat", "naïve"])[0])
+        changes.append(np.abs(layers[0] - layers[1]).max())
+    assert changes[0] == 0.0 and changes[1] > 0.1
+
+
+@pytest.mark.parametrize("scale", [GENTLE, HARSH])
+def test_carried_state_agrees_with_the_twin(scale: float) -> None:
+    @given(spec=bilm_tf_specs(scale), batches=st.lists(SENTENCES, min_size=2, max_size=3))
+    @settings(max_examples=15)
+    def check(spec: BilmTfSpec, batches: list[list[list[str]]]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            model, twin = read_both(Path(folder), spec)
+        num_rows = min(map(len, batches))
+        state = model.bilm.zero_state(num_rows)
+        expected = [twin.zero_state()] * num_rows
+        for batch in batches:
+            layers, state = run_carried(model.bilm, model.indexer, batch[:num_rows], state)
+            for row, found in enumerate(layers):
+                by_twin, expected[row] = twin.layers(batch[row], expected[row])
+                assert_same(found, by_twin, scale == HARSH)
+
+    check()
+
+
+@st.composite
+def manylangs_specs(draw: st.DrawFn, scale: float) -> ManyLangsSpec:
+    word_dim, char_dim = draw(st.sampled_from([(3, 4), (3, 0), (0, 4)]))
+    return ManyLangsSpec(
+        num_layers=draw(st.integers(1, 3)),
+        dim=draw(st.integers(1, 7)),
+        word_dim=word_dim,
+        char_dim=char_dim,
+        num_highway=draw(st.integers(0, 2)),
+        activation=draw(st.sampled_from(["relu", "tanh"])),
+        max_characters=draw(st.sampled_from([7, 12])),
+        clip=draw(st.sampled_from([3.0, 0.5]) if scale == HARSH else st.just(3.0)),
+        scale=scale,
+        seed=draw(st.integers(0, 10_000)),
+    )
+
+
+LANGUAGE_TOKENS = st.sampled_from(
+    ["abc", "bad", "東京", "zzz", "\u3000", "éñ", "", "abcdeabcdeabcdeabcde", "<bos>", "🙂"]
+)
+
+
+@pytest.mark.parametrize("scale", [GENTLE, HARSH])
+def test_any_model_of_many_languages_agrees_with_the_twin(scale: float) -> None:
+    sentences_of = st.lists(st.lists(LANGUAGE_TOKENS, max_size=6), min_size=1, max_size=3)
+
+    @given(spec=manylangs_specs(scale), sentences=sentences_of)
+    @settings(max_examples=30)
+    def check(spec: ManyLangsSpec, sentences: list[list[str]]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            settings_of = write_manylangs_files(Path(folder), spec)
+            twin = ManyLangsTwin(Path(folder), settings_of)
+            model = load_pretrained(folder)
+        layers = run_fresh(model.bilm, model.indexer, sentences)
+        for found, sentence in zip(layers, sentences, strict=True):
+            assert_same(found, twin.layers(sentence)[0], scale == HARSH)
+
+    check()
