@@ -19,7 +19,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; bad input becomes one sentence and exit status 1."""
-    from elmokit.cli import embedding  # noqa: F401  each import adds its commands to ``app``
+    from elmokit.cli import corpus, embedding  # noqa: F401  each adds its commands to ``app``
 
     try:
         app()

@@ -108,6 +108,9 @@ class SentenceSplitter:
         for first, last in self._punkt.span_tokenize(text[start:stop]):
             yield start + first, start + last
 
+    def __reduce__(self) -> tuple[Any, ...]:  # to another process as plain values
+        return SentenceSplitter.from_dict, (self.to_dict(),)
+
     def save(self, path: Path) -> None:
         write_json(path, self.to_dict())
 

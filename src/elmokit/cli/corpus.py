@@ -1,0 +1,72 @@
+"""Commands on corpora: prepare."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elmokit.cli import app
+
+
+@app.command()
+def prepare(
+    texts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT...",
+            help="Files, folders (.txt .gz .xz .bz2 .zst at any depth), - for standard input, or "
+            "hf:NAME[,CONFIG][:SPLIT] for a Hugging Face dataset.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the corpus to.")],
+    pretokenized: Annotated[
+        bool, typer.Option(help="One sentence a line, tokens separated by spaces.")
+    ] = False,
+    sentences: Annotated[
+        str,
+        typer.Option(
+            help="How raw text is split: trained (learn abbreviations from the text), default "
+            "(common English abbreviations) or lines (one sentence a line)."
+        ),
+    ] = "trained",
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Existing vocabulary, one word a line.")
+    ] = None,
+    vocabulary_size: Annotated[int, typer.Option(help="Words in a new vocabulary.")] = 50_000,
+    min_count: Annotated[int, typer.Option(help="Rarer words are no targets.")] = 1,
+    heldout: Annotated[float, typer.Option(help="Share of the documents to hold out.")] = 0.005,
+    max_types: Annotated[int, typer.Option(help="Distinct words kept as inputs.")] = 4_000_000,
+    max_sentence_tokens: Annotated[int, typer.Option(help="Longer sentences are cut.")] = 400,
+    shuffle: Annotated[bool, typer.Option(help="Bring documents into a random order.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of --shuffle.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one a core.")] = 0,
+) -> None:
+    """Turn raw text into a corpus that `elmokit train` reads.
+
+    A line is a paragraph, a blank line ends a document.
+    """
+    from elmokit.config import from_dict
+    from elmokit.pretrain.prepare import PrepareConfig
+    from elmokit.pretrain.prepare import prepare as run
+    from elmokit.text.vocabulary import read_vocabulary
+
+    settings = {
+        "pretokenized": pretokenized,
+        "sentences": sentences,
+        "vocabulary_size": vocabulary_size,
+        "min_count": min_count,
+        "heldout": heldout,
+        "max_types": max_types,
+        "max_sentence_tokens": max_sentence_tokens,
+        "shuffle": shuffle,
+        "seed": seed,
+    }
+    report = run(
+        texts,
+        out,
+        from_dict(PrepareConfig, settings, "prepare"),
+        vocabulary=read_vocabulary(vocabulary) if vocabulary else None,
+        num_workers=workers or None,
+    )
+    for line in report.lines():
+        typer.echo(line)
