@@ -3,9 +3,12 @@
 from typing import Any
 
 from elmokit.errors import InputError
+from elmokit.tasks import entailment, ner, sentiment
 from elmokit.tasks.task import Task
 
-TASKS: dict[str, Task[Any, Any]] = {}
+TASKS: dict[str, Task[Any, Any]] = {
+    task.name: task for task in (ner.TASK, sentiment.TASK, entailment.TASK)
+}
 
 
 def find_task(name: str) -> Task[Any, Any]:

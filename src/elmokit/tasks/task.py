@@ -91,6 +91,9 @@ class Task(Generic[Example, Prediction]):
     """For people: entities in brackets, coloured on a terminal; readable without colour."""
     to_json: Callable[[Example, Prediction], dict[str, Any]]
     """The same for programs: plain JSON values."""
+    expand: Callable[[Any, Sequence[Example]], list[Example]] = lambda _, examples: list(examples)
+    """``(config.model, training examples)`` -> what is trained on; sentiment adds the phrases of
+    its trees. Scoring never sees it."""
 
     def num_tokens(self, example: Example) -> int:
         """The longest sequence of an example: what batches are sorted by."""

@@ -1,0 +1,150 @@
+"""Entailment: ESIM (Chen et al. 2017), does the premise entail the hypothesis?
+
+a, b = biLSTM of premise and of hypothesis           one biLSTM for both
+a~_i = sum_j softmax_j(a_i . b_j) b_j                what of b answers a_i; and the mirror, b~
+[a; a~; a - a~; a * a~] -> projection -> biLSTM -> mean and max pooling -> classifier
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from rich.text import Text
+from torch import Tensor, nn
+
+from elmokit.config import require
+from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
+from elmokit.tasks.encoders import (
+    BiRnn,
+    VariationalDropout,
+    masked_max,
+    masked_mean,
+    masked_softmax,
+)
+from elmokit.tasks.metrics.classes import accuracy
+from elmokit.tasks.readers.entailment import SentencePair, parse_pairs, read_entailment
+from elmokit.tasks.sentiment import Label
+from elmokit.tasks.show import colour_of
+from elmokit.tasks.task import Scores, Task
+from elmokit.tasks.token_vectors import TokenVectors
+
+
+@dataclass(frozen=True)
+class EsimConfig:
+    hidden_dim: int = 300
+    """Of both biLSTMs (a direction), the projection and the classifier."""
+    dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        require(0 <= self.dropout < 1, f"model.dropout must lie in [0, 1), got {self.dropout}")
+
+
+class EsimModel(nn.Module):
+    def __init__(self, config: EsimConfig, vectors: TokenVectors, labels: list[str]) -> None:
+        super().__init__()
+        self.vectors = vectors
+        self.labels = labels
+        self.label_ids = {label: number for number, label in enumerate(labels)}
+        hidden_dim = config.hidden_dim
+        self.drop_tokens = VariationalDropout(config.dropout)
+        self.encoder = BiRnn(vectors.input_dim, hidden_dim)
+        encoded_dim = vectors.output_dim(self.encoder.output_dim)
+        self.project = nn.Linear(4 * encoded_dim, hidden_dim)
+        self.compose = BiRnn(hidden_dim, hidden_dim)
+        self.classify = nn.Sequential(
+            nn.Dropout(config.dropout),
+            nn.Linear(4 * self.compose.output_dim, hidden_dim),
+            nn.Tanh(),
+            nn.Dropout(config.dropout),
+            nn.Linear(hidden_dim, len(labels)),
+        )
+
+    def loss(self, examples: Sequence[SentencePair]) -> Tensor:
+        gold = torch.tensor([self.label_ids[example.label] for example in examples])
+        return nn.functional.cross_entropy(self._logits(examples), gold.to(self.vectors.device))
+
+    def predict(self, examples: Sequence[SentencePair]) -> list[Label]:
+        rows = self._logits(examples).softmax(dim=-1).tolist()
+        return [
+            Label(self.labels[row.index(max(row))], dict(zip(self.labels, row, strict=True)))
+            for row in rows
+        ]
+
+    def _logits(self, examples: Sequence[SentencePair]) -> Tensor:
+        """(B, K). Premises and hypotheses go through every shared layer as one batch of 2B."""
+        sentences = [pair.premise for pair in examples] + [pair.hypothesis for pair in examples]
+        tensors = self.vectors.tensors(sentences)
+        mask = tensors.mask  # (2B, T)
+        encoded = self.encoder(self.drop_tokens(self.vectors(tensors)), tensors.lengths)
+        encoded = self.vectors.at_output(encoded, tensors)  # (2B, T, E)
+        a, b = encoded.chunk(2)
+        scores = a @ b.transpose(1, 2)  # (B, T, T)
+        aligned = torch.cat(
+            [
+                masked_softmax(scores, mask[len(examples) :, None, :]) @ b,
+                masked_softmax(scores.transpose(1, 2), mask[: len(examples), None, :]) @ a,
+            ]
+        )  # (2B, T, E)
+        compared = torch.cat(
+            [encoded, aligned, encoded - aligned, encoded * aligned], dim=-1
+        )  # (2B, T, 4E)
+        inputs = self.drop_tokens(torch.relu(self.project(compared)))
+        composed = self.compose(inputs, tensors.lengths)
+        pooled = torch.cat([masked_mean(composed, mask), masked_max(composed, mask)], dim=-1)
+        logits: Tensor = self.classify(torch.cat(pooled.chunk(2), dim=-1))
+        return logits
+
+
+def _score(pairs: Sequence[SentencePair], predicted: Sequence[Label]) -> Scores:
+    return accuracy([pair.label for pair in pairs], [found.label for found in predicted])
+
+
+def _render(pair: SentencePair, found: Label) -> Text:
+    shown = Text(found.label, style=f"bold {colour_of(found.label)}")
+    shown.append(f" {found.probabilities[found.label]:.0%}", style="not bold")
+    text = f"  {' '.join(pair.premise)}  =>  {' '.join(pair.hypothesis)}"
+    return shown.append(text, style="default not bold")
+
+
+def _to_json(pair: SentencePair, found: Label) -> dict[str, Any]:
+    return {
+        "premise": " ".join(pair.premise),
+        "hypothesis": " ".join(pair.hypothesis),
+        **found._asdict(),
+    }
+
+
+def defaults() -> TaskConfig:
+    """The paper's settings."""
+    return TaskConfig(
+        task="entailment",
+        model=EsimConfig(),
+        words=WordsConfig(dim=300),
+        elmo=ElmoConfig(where="both", l2=0.001, dropout=0.5, layer_norm=True),
+        fit=FitConfig(
+            optimiser="adam",
+            learning_rate=4e-4,
+            batch_size=32,
+            gradient_norm=10.0,
+            halve_after=1,
+            max_epochs=75,
+            patience=5,
+        ),
+    )
+
+
+TASK = Task(
+    name="entailment",
+    measure="accuracy",
+    unit="pairs",
+    defaults=defaults,
+    read=read_entailment,
+    parse=parse_pairs,
+    sentences=lambda pair: [pair.premise, pair.hypothesis],
+    labels=lambda pairs: sorted({pair.label for pair in pairs}),
+    build=EsimModel,
+    score=_score,
+    render=_render,
+    to_json=_to_json,
+)

@@ -1,0 +1,74 @@
+"""Lines and rows of text files, with errors that name the file and the line."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmokit.errors import InputError
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(number, line without its end), from 1. Only a line feed ends a line."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a file")
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                yield number, line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number, object) of a JSON-lines file; blank lines are skipped."""
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}, line {number}: broken JSON ({error.msg}, column {error.colno})"
+            ) from None
+        if not isinstance(value, dict):
+            raise InputError(f"{path}, line {number}: expected a JSON object, got {line[:40]!r}")
+        yield number, value
+
+
+def read_table(
+    path: Path, columns: Mapping[str, Sequence[str]], default: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """(number, row) of a tab-separated file, each row by the names in ``default``.
+
+    ``columns``: the headings under which each name may stand. Without a heading, the columns must
+    be those of ``default`` in that order.
+    """
+    places: dict[str, int] | None = None
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if places is None:
+            places = _heading(fields, columns)
+            if places:
+                continue
+            places = {name: place for place, name in enumerate(default)}
+        if len(fields) <= max(places.values()):
+            raise InputError(
+                f"{path}, line {number}: {len(fields)} columns; expected, separated by tabs, "
+                f"{', '.join(default)}, or a first line that names the columns"
+            )
+        yield number, {name: fields[place].strip() for name, place in places.items()}
+
+
+def _heading(fields: Sequence[str], columns: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Where each name stands, or nothing if this line is no heading."""
+    lowered = [field.strip().lower() for field in fields]
+    places = {}
+    for name, headings in columns.items():
+        found = [lowered.index(heading) for heading in headings if heading in lowered]
+        if not found:
+            return {}
+        places[name] = found[0]
+    return places
