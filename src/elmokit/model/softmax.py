@@ -1,9 +1,19 @@
-"""Top layer -> next (previous) word: one softmax, shared by the two directions."""
+"""Top layer -> next (previous) word: one softmax, shared by the two directions.
 
+The loss and its gradient are computed together, a block of rows at a time, so that no (N, V) or
+(N, K) matrix of logits ever exists as a whole.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from elmokit.text.vocabulary import Vocabulary
+
+ROWS_AT_ONCE = 256
 
 
 class Softmax(nn.Module):
@@ -19,10 +29,169 @@ class Softmax(nn.Module):
         """(N, P) -> (N, V) logits."""
         return torch.addmm(self.bias, hidden, self.weight.t())
 
+    @torch.no_grad()
+    def negative_log_likelihoods(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """(N,) in nats, by the full softmax."""
+        blocks = [
+            nn.functional.cross_entropy(self(rows), wanted, reduction="none")
+            for rows, wanted in zip(
+                torch.split(hidden, ROWS_AT_ONCE), torch.split(targets, ROWS_AT_ONCE), strict=True
+            )
+        ]
+        return torch.cat(blocks) if blocks else hidden.new_zeros(0)
 
-class OutputWords:
+
+class OutputWords(NamedTuple):
     """A softmax with the words its rows stand for."""
 
-    def __init__(self, softmax: Softmax, vocabulary: Vocabulary) -> None:
-        self.softmax = softmax
-        self.vocabulary = vocabulary
+    softmax: Softmax
+    vocabulary: Vocabulary
+
+
+class Negatives(NamedTuple):
+    """K words drawn without replacement, and how often each word was to be expected."""
+
+    words: npt.NDArray[np.int64]  # (K,), sorted
+    log_expected: npt.NDArray[np.float32]  # (V,)
+
+
+class LogUniformSampler:
+    """Word k with probability log((k + 2) / (k + 1)) / log(V + 1): near to Zipf's law.
+
+    Words are drawn until K distinct ones are found; after ``tries`` draws a word is among them
+    with probability 1 - (1 - p)^tries, which the sampled softmax takes off its logit.
+    """
+
+    def __init__(self, num_words: int, num_negatives: int) -> None:
+        self.num_words = num_words
+        self.num_negatives = min(num_negatives, num_words)
+        rank = np.arange(num_words, dtype=np.float64)
+        probability = np.log((rank + 2) / (rank + 1)) / np.log(num_words + 1)
+        self.log_miss = np.log1p(-probability)
+
+    def draw(self, random: np.random.Generator) -> Negatives:
+        drawn = np.empty(0, dtype=np.int64)
+        while True:
+            uniform = random.random(4 * self.num_negatives)
+            more = np.exp(uniform * np.log(self.num_words + 1)).astype(np.int64) - 1
+            drawn = np.concatenate([drawn, np.minimum(more, self.num_words - 1)])
+            words, first_seen = np.unique(drawn, return_index=True)
+            if len(words) >= self.num_negatives:
+                break
+        last = np.partition(first_seen, self.num_negatives - 1)[self.num_negatives - 1]
+        log_expected = np.log(-np.expm1((last + 1) * self.log_miss))
+        return Negatives(words[first_seen <= last], log_expected.astype(np.float32))
+
+
+def sampled_softmax_loss(
+    hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor, candidates: "Candidates"
+) -> Tensor:
+    """Mean loss of (N, P) hidden vectors against their targets and the drawn negatives.
+
+    ``rows`` (R, P) and ``bias`` (R) are the softmax rows in play; ``targets`` (N,) and
+    ``candidates.negatives`` (K,) point into them.
+    """
+    result: Tensor = _SampledSoftmax.apply(hidden, rows, bias, targets, candidates)  # type: ignore[no-untyped-call]
+    return result
+
+
+def full_softmax_loss(hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Mean loss of (N, P) hidden vectors against all V words."""
+    result: Tensor = _FullSoftmax.apply(hidden, rows, bias, targets)  # type: ignore[no-untyped-call]
+    return result
+
+
+class Candidates(NamedTuple):
+    """The negatives of one batch, as the loss reads them."""
+
+    negatives: Tensor  # (K,): rows
+    negative_offset: Tensor  # (K,): -log expected count
+    target_offset: Tensor  # (N,)
+    hit_row: Tensor  # tokens whose target was drawn as a negative ...
+    hit_column: Tensor  # ... and where: it must not count against itself
+
+
+class _SampledSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor, given: Candidates
+    ) -> Tensor:
+        negative_rows = rows[given.negatives]  # (K, P)
+        negative_bias = bias[given.negatives] + given.negative_offset
+        target_rows = rows[targets]  # (N, P)
+        target_logits = (hidden * target_rows).sum(1) + bias[targets] + given.target_offset
+        to_hidden = torch.empty_like(hidden)
+        to_negatives = torch.zeros_like(negative_rows)
+        to_negative_bias = torch.zeros_like(negative_bias)
+        to_target = torch.empty_like(target_logits)  # p(target) - 1
+        total = hidden.new_zeros((), dtype=torch.float64)
+        logits = hidden.new_empty(min(len(hidden), ROWS_AT_ONCE), len(negative_rows))
+        bounds = torch.searchsorted(
+            given.hit_row,
+            torch.arange(0, len(hidden) + ROWS_AT_ONCE, ROWS_AT_ONCE, device=hidden.device),
+        ).tolist()
+        for number, start in enumerate(range(0, len(hidden), ROWS_AT_ONCE)):
+            block = slice(start, min(start + ROWS_AT_ONCE, len(hidden)))
+            now = logits[: block.stop - start]
+            torch.addmm(negative_bias, hidden[block], negative_rows.t(), out=now)  # (n, K)
+            hits = slice(bounds[number], bounds[number + 1])
+            now[given.hit_row[hits] - start, given.hit_column[hits]] = -torch.inf
+            target_logit = target_logits[block]
+            highest = torch.maximum(now.amax(dim=1), target_logit)
+            now.sub_(highest[:, None]).exp_()
+            target_exp = (target_logit - highest).exp_()
+            sums = now.sum(dim=1).add_(target_exp)
+            total += (sums.log() + highest - target_logit).sum()
+            now.div_(sums[:, None])  # the probabilities of the negatives
+            to_target[block] = target_exp / sums - 1.0
+            torch.mm(now, negative_rows, out=to_hidden[block])
+            to_negatives.addmm_(now.t(), hidden[block])
+            to_negative_bias += now.sum(dim=0)
+        to_hidden.addcmul_(target_rows, to_target[:, None])
+        to_rows = torch.zeros_like(rows)
+        to_bias = torch.zeros_like(bias)
+        to_rows.index_add_(0, given.negatives, to_negatives)
+        to_rows.index_add_(0, targets, hidden * to_target[:, None])
+        to_bias.index_add_(0, given.negatives, to_negative_bias)
+        to_bias.index_add_(0, targets, to_target)
+        return _mean_with_gradients(ctx, total, (to_hidden, to_rows, to_bias), len(hidden))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        return *_scaled_gradients(ctx, gradient), None, None
+
+
+class _FullSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        to_hidden = torch.empty_like(hidden)
+        to_rows, to_bias = torch.zeros_like(rows), torch.zeros_like(bias)
+        total = hidden.new_zeros((), dtype=torch.float64)
+        for start in range(0, len(hidden), ROWS_AT_ONCE):
+            block = slice(start, min(start + ROWS_AT_ONCE, len(hidden)))
+            scores = torch.log_softmax(torch.addmm(bias, hidden[block], rows.t()), dim=1)
+            wanted = targets[block, None]
+            total -= scores.gather(1, wanted).sum()
+            share = scores.exp_()
+            share.scatter_add_(1, wanted, share.new_full((), -1.0).expand_as(wanted))
+            torch.mm(share, rows, out=to_hidden[block])
+            to_rows.addmm_(share.t(), hidden[block])
+            to_bias += share.sum(dim=0)
+        return _mean_with_gradients(ctx, total, (to_hidden, to_rows, to_bias), len(hidden))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        return *_scaled_gradients(ctx, gradient), None
+
+
+def _mean_with_gradients(
+    ctx: Any, total: Tensor, gradients: tuple[Tensor, ...], count: int
+) -> Tensor:
+    ctx.count = count
+    ctx.save_for_backward(*gradients)
+    return (total / count).to(gradients[0].dtype)
+
+
+def _scaled_gradients(ctx: Any, gradient: Tensor) -> list[Tensor]:
+    scale = gradient / ctx.count
+    return [tensor * scale for tensor in ctx.saved_tensors]

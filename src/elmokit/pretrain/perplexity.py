@@ -1,0 +1,113 @@
+"""HELD-OUT PERPLEXITY by the full softmax: every prediction counted, ``<UNK>`` targets too."""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from elmokit.model.bilm import BiLm
+from elmokit.model.lstm import LstmStack, LstmState
+from elmokit.model.side_by_side import side_by_side
+from elmokit.model.softmax import Softmax
+from elmokit.pretrain.batches import BatchMaker, distinct_types
+from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.recipe import TrainConfig
+from elmokit.pretrain.windows import UNKNOWN, Lanes, Window, Windows
+from elmokit.progress import meter
+from elmokit.text.token_ids import TokenIds
+
+Start = Literal["fresh", "carried"]
+MAX_LANES, WINDOW = 64, 32
+
+
+class Perplexity(NamedTuple):
+    """Of both directions, from a stated start, over ``num_predictions`` a direction."""
+
+    forward: float
+    backward: float
+    start: Start
+    num_predictions: int
+    unknown_rate: float
+
+    @property
+    def mean(self) -> float:
+        return (self.forward + self.backward) / 2
+
+    def __str__(self) -> str:
+        return (
+            f"perplexity (full softmax, {self.start} start): forward {self.forward:.2f}, "
+            f"backward {self.backward:.2f}, mean {self.mean:.2f} "
+            f"over {self.num_predictions:,} predictions a direction, "
+            f"{self.unknown_rate:.2%} of the targets <UNK>"
+        )
+
+
+@torch.no_grad()
+def measure_perplexity(
+    bilm: BiLm,
+    softmax: Softmax,
+    corpus: Corpus,
+    split: Split,
+    start: Start = "fresh",
+    max_tokens: int | None = None,
+    quiet: bool = False,
+) -> Perplexity:
+    """``fresh``: every sentence from zeros; ``carried``: from the state the last one left."""
+    split = _head(split, max_tokens)
+    num_lanes = max(1, min(MAX_LANES, len(split.starts)))
+    windows = Windows(split, len(corpus.vocabulary), Lanes(num_lanes, 0, num_lanes), WINDOW, seed=0)
+    maker = BatchMaker(corpus, windows, bilm.config, TrainConfig(), rank=0)
+    states = list(bilm.zero_state(num_lanes))
+    nats, unknown = np.zeros(2), 0
+    with meter("perplexity", "tokens", windows.num_positions, quiet) as progress:
+        for step in range(windows.all_steps()):
+            window = windows.at(0, step)
+            found = _both_directions(bilm, softmax, maker, window, states, start)
+            nats += [nats_of_side for nats_of_side, _ in found]
+            states = [state for _, state in found]
+            unknown += int((window.forward.targets[window.is_real] == UNKNOWN).sum())
+            progress.advance(int(window.is_real.sum()))
+    count = windows.num_positions
+    forward, backward = (math.exp(total / count) for total in nats)
+    return Perplexity(forward, backward, start, count, unknown / count)
+
+
+def _both_directions(
+    bilm: BiLm,
+    softmax: Softmax,
+    maker: BatchMaker,
+    window: Window,
+    states: list[LstmState],
+    start: Start,
+) -> tuple[tuple[float, LstmState], tuple[float, LstmState]]:
+    """For each direction, the nats of a window's predictions and the state after it."""
+    types, rows = distinct_types(window)
+    ids = maker.token_ids(types)
+    device = bilm.device
+    table = bilm.encoder(TokenIds(*(None if p is None else p.to(device) for p in ids)))
+    is_real = torch.from_numpy(window.is_real.reshape(-1)).to(device)
+    keep = None
+    if start == "fresh":
+        keep = torch.from_numpy(~window.is_start).to(device, table.dtype).reshape(-1, 1)
+
+    @torch.no_grad()
+    def run(stack: LstmStack, side: int) -> tuple[float, LstmState]:
+        batch_sizes = [window.is_start.shape[1]] * len(window.is_start)
+        outputs, state = stack(table[rows[side].to(device)], batch_sizes, states[side], keep)
+        targets = torch.from_numpy((window.forward, window.backward)[side].targets.reshape(-1))
+        losses = softmax.negative_log_likelihoods(outputs[-1][is_real], targets.to(device)[is_real])
+        return losses.double().sum().item(), state
+
+    return side_by_side(
+        lambda: run(bilm.forward_lstm, 0), lambda: run(bilm.backward_lstm, 1), device
+    )
+
+
+def _head(split: Split, max_tokens: int | None) -> Split:
+    """The first sentences of a split, about ``max_tokens`` tokens of them."""
+    if max_tokens is None or max_tokens >= len(split.tokens):
+        return split
+    count = max(1, int(np.searchsorted(split.starts, max_tokens)))
+    end = int(split.starts[count]) if count < len(split.starts) else len(split.tokens)
+    return Split(split.tokens[:end], split.starts[:count])
