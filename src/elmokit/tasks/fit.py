@@ -289,6 +289,7 @@ def _save_weights(module: nn.Module, path: Path) -> None:
     weights = {name: value.contiguous() for name, value in module.state_dict().items()}
     with replacing_file(path) as aside:
         save_file(weights, aside)
+        aside.chmod(0o644)
 
 
 def _optimiser(parameters: list[nn.Parameter], config: FitConfig) -> torch.optim.Optimizer:

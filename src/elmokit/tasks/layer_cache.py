@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from elmokit.files import replacing_file
 from elmokit.progress import meter
 
 Sentences = Sequence[Sequence[str]]
-Precision = Literal["float32", "float16"]
 
 SHARD_BYTES = 128 << 20
 """A file of layers is closed at this size: the most that a killed run computes again."""
@@ -88,11 +87,13 @@ class LayerCache:
         embedder: Embedder,
         folder: Path | None = None,
         *,
-        precision: Precision = "float32",
+        precision: str = "float32",
         max_gigabytes: float = DEFAULT_GIGABYTES,
     ) -> None:
         if max_gigabytes <= 0:
             raise InputError(f"the layer cache needs room: max_gigabytes is {max_gigabytes}")
+        if precision not in ("float32", "float16"):
+            raise InputError(f"the layer cache keeps float32 or float16, not {precision!r}")
         self.num_layers = embedder.num_layers
         self.dim = embedder.dim
         self.fingerprint = embedder.fingerprint

@@ -5,9 +5,11 @@ FOLDER/task.json          settings, labels, and which ELMo model it needs
        best.safetensors   its weights; training.pt and log.jsonl: see fit.py
 """
 
+import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +24,17 @@ from elmokit.errors import InputError
 from elmokit.files import write_json
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import TaskConfig, changed
+from elmokit.tasks.config import TaskConfig, changed, parse_settings, read_recipe
 from elmokit.tasks.fit import FitState, evaluate, fit, load_weights, predict_all
-from elmokit.tasks.layer_cache import ComputedLayers, LayerCache
+from elmokit.tasks.layer_cache import DEFAULT_GIGABYTES, ComputedLayers, LayerCache
+from elmokit.tasks.readers.lines import read_lines
 from elmokit.tasks.static_vectors import WordTable, build_word_table, load_word_table
 from elmokit.tasks.task import Scores, Task, TaskModel
 from elmokit.tasks.token_vectors import LayerSource, TokenVectors
 
 FORMAT = 1
 Examples = str | Path | Sequence[Any]
-"""A file, or examples read (or made) before."""
-PREDICT_AT_ONCE = 64
-"""Examples of a stream that are predicted together."""
+"""A file, several files, or examples read (or made) before."""
 _MAY_CHANGE = ("max_epochs", "patience", "max_minutes")
 """Settings of ``fit`` that a run may be continued with."""
 
@@ -45,8 +46,9 @@ class CacheConfig:
     folder: Path | None = None
     """Default: the user's cache folder."""
     is_used: bool = True
-    precision: Any = "float32"
-    max_gigabytes: float = 20.0
+    precision: str = "float32"
+    """Or float16: half the size, rounded."""
+    max_gigabytes: float = DEFAULT_GIGABYTES
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class TrainedTask:
     config: TaskConfig
     elmo: str
     """Where its ELMo model was read from; empty without ELMo."""
+    progress: FitState | None = None
+    """How its training went, if it was trained just now."""
 
     def predict(self, examples: Sequence[Any]) -> list[Any]:
         return predict_all(self.task, self.model, examples, self.config.fit, quiet=True)
@@ -70,6 +74,15 @@ class TrainedTask:
         vectors = self.model.vectors
         found = {"input": vectors.input_mix, "output": vectors.output_mix}
         return {place: _mix_facts(mix) for place, mix in found.items() if mix is not None}
+
+    def summary(self, folder: Path) -> str:
+        """One sentence on the training."""
+        assert self.progress is not None
+        state = self.progress
+        return (
+            f"{folder}: development {self.task.measure} {state.best_score:.2f} in epoch "
+            f"{state.best_epoch} of {state.epoch} (stopped: {state.stopped})"
+        )
 
 
 def train_task(
@@ -101,15 +114,16 @@ def train_task(
         wanted = (s for e in (*train_examples, *dev_examples) for s in task.sentences(e))
         source.prepare(wanted, quiet=quiet)
     labels = task.labels(train_examples)
-    _check_same_run(out, config, embedder, labels)
+    facts = _facts(config, labels, embedder, _digest([*train_examples, *dev_examples]))
+    _check_same_run(out, facts)
     torch.manual_seed(config.fit.seed)
     tokens = (t for example in train_examples for s in task.sentences(example) for t in s)
     words = build_word_table(config.words, tokens)
     model = _model(task, config, words, source, labels, device)
     words.save(out)
-    write_json(out / "task.json", _facts(config, labels, embedder))
+    write_json(out / "task.json", facts)
     state = fit(task, model, train_examples, dev_examples, config.fit, out, quiet=quiet)
-    trained = TrainedTask(task, model, config, embedder.source if embedder else "")
+    trained = TrainedTask(task, model, config, embedder.source if embedder else "", state)
     write_json(out / "result.json", _result(trained, state, len(train_examples)))
     return trained
 
@@ -157,26 +171,52 @@ def eval_task(
     return trained.score(read_examples(trained.task, test), quiet=quiet)
 
 
-def predict_task(trained: TrainedTask, lines: Iterable[str], where: str) -> Iterator[Any]:
-    """(example, prediction) of plain text, in order and as it comes, a few at a time."""
+def predict_task(
+    trained: TrainedTask, lines: Iterable[str], where: str = "text", *, at_once: int = 64
+) -> Iterator[tuple[Any, Any]]:
+    """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time."""
     waiting: list[Any] = []
     for example in trained.task.parse(lines, where):
         waiting.append(example)
-        if len(waiting) == PREDICT_AT_ONCE:
+        if len(waiting) == at_once:
             yield from zip(waiting, trained.predict(waiting), strict=True)
             waiting = []
     if waiting:
         yield from zip(waiting, trained.predict(waiting), strict=True)
 
 
+def predict_file(
+    trained: TrainedTask, file: str, *, is_labelled: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """The same for a file; "-" is standard input, answered line by line on a terminal."""
+    if is_labelled:
+        examples = read_examples(trained.task, file)
+        yield from zip(examples, trained.predict(examples), strict=True)
+    elif file == "-":
+        at_once = 1 if sys.stdin.isatty() else 64
+        yield from predict_task(trained, sys.stdin, "standard input", at_once=at_once)
+    else:
+        yield from predict_task(trained, (line for _, line in read_lines(Path(file))), file)
+
+
 def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
-    """Read a file, unless examples were given; none at all is an error."""
-    if not isinstance(given, (str, Path)):
-        return list(given)
-    examples = task.read(Path(given))
-    if not examples:
-        raise InputError(f"{given}: holds no {task.unit}")
-    return examples
+    """Read files, unless examples were given; a file with none is an error."""
+    if isinstance(given, (str, Path)):
+        examples = task.read(Path(given))
+        if not examples:
+            raise InputError(f"{given}: holds no {task.unit}")
+        return examples
+    if given and all(isinstance(item, (str, Path)) for item in given):
+        return [example for path in given for example in read_examples(task, path)]
+    return list(given)
+
+
+def configured(name: str, recipe: Path | None, settings: Sequence[str]) -> TaskConfig:
+    """The task's defaults, changed by a recipe, then by ``table.name=value`` settings."""
+    config = find_task(name).defaults()
+    if recipe is not None:
+        config = changed(config, read_recipe(recipe), str(recipe))
+    return changed(config, parse_settings(settings), "--set")
 
 
 def _limited(examples: list[Any], limit: int) -> list[Any]:
@@ -215,15 +255,30 @@ def _model(
     return model
 
 
-def _facts(config: TaskConfig, labels: list[str], embedder: Embedder | None) -> dict[str, Any]:
-    elmo = {"source": embedder.source, "fingerprint": embedder.fingerprint} if embedder else None
+def _facts(
+    config: TaskConfig, labels: list[str], embedder: Embedder | None, data: str
+) -> dict[str, Any]:
+    elmo = None
+    if embedder is not None:
+        path = Path(embedder.source)
+        source = str(path.resolve()) if path.exists() else embedder.source
+        elmo = {"source": source, "fingerprint": embedder.fingerprint}
     return {
         "format": FORMAT,
         "elmokit": elmokit.__version__,
         "config": to_dict(config),
         "labels": labels,
         "elmo": elmo,
+        "data": data,
     }
+
+
+def _digest(examples: Sequence[Any]) -> str:
+    """Names the training and development data."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(example).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
@@ -236,24 +291,21 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     return facts
 
 
-def _check_same_run(
-    out: Path, config: TaskConfig, embedder: Embedder | None, labels: list[str]
-) -> None:
+def _check_same_run(out: Path, facts: dict[str, Any]) -> None:
     """A folder holds one run: to go on in it, nothing may have changed but when to stop."""
     if not (out / "task.json").exists():
         return
-    old = _read_facts(out)
-    new = json.loads(json.dumps(_facts(config, labels, embedder)))
-    for facts in (old, new):
+    old, new = _read_facts(out), json.loads(json.dumps(facts))
+    for either in (old, new):
         for name in _MAY_CHANGE:
-            facts["config"]["fit"].pop(name)
+            either["config"]["fit"].pop(name)
     for table in new["config"]:
         if old["config"].get(table) != new["config"][table]:
             raise InputError(
                 f"{out}: holds a run with other settings in [{table}]; choose another --out"
             )
-    if old["labels"] != new["labels"]:
-        raise InputError(f"{out}: holds a run on other training data; choose another --out")
+    if old["data"] != new["data"]:
+        raise InputError(f"{out}: holds a run on other data; choose another --out")
     if (old["elmo"] or {}).get("fingerprint") != (new["elmo"] or {}).get("fingerprint"):
         raise InputError(f"{out}: holds a run with another ELMo model; choose another --out")
 
@@ -270,7 +322,3 @@ def _result(trained: TrainedTask, state: FitState, num_examples: int) -> dict[st
 
 def _mix_facts(mix: ScalarMix) -> dict[str, Any]:
     return {"weights": mix.weights.tolist(), "gamma": mix.gamma.item()}
-
-
-def with_seed(config: TaskConfig, seed: int) -> TaskConfig:
-    return replace(config, fit=replace(config.fit, seed=seed))

@@ -51,6 +51,7 @@ class WordTable:
     def save(self, folder: Path) -> None:
         with replacing_file(folder / "words.safetensors") as aside:
             save_file({"learned": self.learned, "fixed": self.fixed}, aside)
+            aside.chmod(0o644)
         write_json(folder / "words.json", self.words)
 
 
