@@ -31,8 +31,14 @@ def root(
 
 def main() -> None:
     """Run the command line; bad input becomes one sentence and exit status 1."""
-    from elmokit.cli import analyse  # noqa: F401
-    from elmokit.cli import corpus, embedding, tasks  # noqa: F401  each adds its commands to ``app``
+    # Each module adds its commands to ``app``.
+    from elmokit.cli import (  # noqa: F401
+        analyse,
+        corpus,
+        embedding,
+        pretrain,
+        tasks,
+    )
 
     try:
         app()

@@ -5,7 +5,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -26,7 +26,7 @@ from elmokit.pretrain.distributed import World, joined_world, local_lanes
 from elmokit.pretrain.objective import Objective, StepResult
 from elmokit.pretrain.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
-from elmokit.pretrain.recipe import Recipe, recipe_from_dict
+from elmokit.pretrain.recipe import Recipe, apply_change, read_recipe, recipe_from_dict
 from elmokit.pretrain.run_log import RunLog
 from elmokit.pretrain.windows import Windows
 
@@ -69,6 +69,27 @@ def train(
         if resume:
             trainer.restore()
         return trainer.run()
+
+
+def train_or_resume(
+    recipe: str | None,
+    data: Path | None,
+    out: Path | None,
+    resume: Path | None,
+    changes: Sequence[str],
+    device: str,
+) -> TrainResult:
+    """What ``elmokit train`` was asked for: a new run, or an old one to go on with."""
+    if resume is None:
+        if recipe is None or data is None or out is None:
+            raise InputError("give RECIPE --data DATA --out RUN, or --resume RUN")
+        return train(read_recipe(recipe, changes), data, out, device=device)
+    old, its_data = read_run(resume)
+    values = old.to_dict()
+    for change in changes:
+        apply_change(values, change)
+    changed = recipe_from_dict(values, "--set")
+    return train(changed, data or its_data, resume, resume=True, device=device)
 
 
 def read_run(run: Path) -> tuple[Recipe, Path]:

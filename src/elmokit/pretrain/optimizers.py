@@ -99,4 +99,6 @@ def _optimizer(
 def _rows_gradient(parameter: nn.Parameter, rows: Tensor | None, values: Tensor) -> Tensor:
     if rows is None:
         return values
-    return torch.sparse_coo_tensor(rows[None], values, parameter.shape, is_coalesced=True)
+    return torch.sparse_coo_tensor(
+        rows[None], values, parameter.shape, is_coalesced=True, check_invariants=False
+    )
