@@ -1,0 +1,127 @@
+"""What every analysis reads: sentences in, all layers of each token out.
+
+A biLM, an untrained biLM, static vectors and CoVe all stand behind one Protocol, so that any of
+them can be a row of any table.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from elmokit.config import ModelConfig
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import load
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.pretrained import PretrainedModel
+
+Floats = npt.NDArray[np.float32]
+Item = TypeVar("Item")
+
+CHUNK_SENTENCES = 1024
+"""Sentences handed to an encoder at once: enough to sort by length, little enough to hold."""
+
+
+class Encoder(Protocol):
+    """Sentences of tokens -> for each an array (num_layers, T, D)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def layer_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when any vector it gives could change."""
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]: ...
+
+    def covers(self, token: str) -> bool:
+        """Does it have a vector of its own for this token? Character models always do."""
+
+
+class BiLmEncoder:
+    """All layers of a biLM; a sentence's vectors depend on that sentence alone."""
+
+    def __init__(self, embedder: Embedder, name: str | None = None) -> None:
+        self.embedder = embedder
+        self.name = name or embedder.name
+
+    @property
+    def layer_names(self) -> tuple[str, ...]:
+        numbers = range(1, self.embedder.num_layers)
+        return ("token layer", *(f"layer {number}" for number in numbers))
+
+    @property
+    def fingerprint(self) -> str:
+        return self.embedder.fingerprint
+
+    def covers(self, token: str) -> bool:
+        indexer = self.embedder.indexer
+        if indexer.characters is not None or indexer.word_ids is None:
+            return True
+        return token in indexer.word_ids
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+        return self.embedder.layers(sentences)
+
+
+def untrained(config: ModelConfig, indexer: TokenIndexer, seed: int = 1) -> BiLmEncoder:
+    """The same biLM with random weights: what the architecture alone gives."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        bilm = BiLm(config)
+    source = f"untrained (seed {seed})"
+    return BiLmEncoder(Embedder(PretrainedModel(bilm, indexer, "native", source)))
+
+
+def open_encoder(name: str) -> Encoder:
+    """Whatever a user names on the command line.
+
+    - a path, or the name of a model that ships: a biLM
+    - ``untrained:MODEL`` or ``untrained:MODEL:SEED``: its sizes, random weights
+    - ``static:FILE``: GloVe or word2vec (text or binary), or a folder of words.txt + vectors.npy
+    - ``cove:STATE_DICT,STATIC``: CoVe over the vectors of STATIC
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "static":
+        from elmokit.analysis.static_vectors import StaticEncoder, read_static_vectors
+
+        return StaticEncoder(read_static_vectors(Path(rest)))
+    if kind == "cove":
+        from elmokit.analysis.cove import open_cove
+
+        state_dict, _, vectors = rest.partition(",")
+        if not vectors:
+            raise InputError(f"{name}: CoVe needs  cove:STATE_DICT,VECTORS  (GloVe 840B, 300)")
+        return open_cove(Path(state_dict), Path(vectors))
+    if kind == "untrained":
+        path, _, seed = rest.partition(":")
+        if seed and not seed.isdigit():
+            raise InputError(f"{name}: the seed must be a whole number, got {seed!r}")
+        trained = _open_bilm(path).embedder
+        return untrained(trained.bilm.config, trained.indexer, int(seed or 1))
+    return _open_bilm(name)
+
+
+def _open_bilm(name: str) -> BiLmEncoder:
+    """A path, or nothing for the model that ships."""
+    return BiLmEncoder(load(name or None))
+
+
+def chunks(items: Iterable[Item], size: int = CHUNK_SENTENCES) -> Iterator[list[Item]]:
+    """Lists of at most ``size``: what is encoded, used and forgotten before the next."""
+    chunk: list[Item] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

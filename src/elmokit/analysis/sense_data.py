@@ -1,0 +1,135 @@
+"""Text with senses: SemCor's tag files, and the all-words sets of Raganato et al. (2017)."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from elmokit.analysis.wordnet import WordNet, lemma_of, part_of_speech
+from elmokit.errors import InputError
+
+EVALUATION_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
+TREEBANK_TOKENS = {
+    "``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]",
+    "-LCB-": "{", "-RCB-": "}", "&amp;": "&",
+}  # fmt: skip
+"""Treebank spellings -> what running text has, and so what a biLM was trained on."""
+
+
+class SenseUse(NamedTuple):
+    """One word (or several tokens, ``start`` to ``end``) with the senses it may stand for."""
+
+    identity: str
+    lemma: str
+    pos: str
+    keys: tuple[str, ...]
+    start: int
+    end: int
+
+
+class SenseSentence(NamedTuple):
+    tokens: list[str]
+    uses: list[SenseUse]
+
+
+class SemCor(NamedTuple):
+    sentences: list[SenseSentence]
+    num_repaired: int
+    """Keys this WordNet lacks that could be mapped."""
+    num_dropped: int
+    """Keys that could not."""
+
+
+def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
+    """Read every tag file below ``folder``; a name tagged only as person, group or place is text.
+
+    (`Fulton_County_Grand_Jury` is tagged `group`: no use of the word "group".)
+    """
+    paths = sorted(folder.glob("*/tagfiles/*")) or sorted(folder.glob("tagfiles/*"))
+    if not paths:
+        raise InputError(f"{folder}: no SemCor tag files (expected brown1/tagfiles/br-a01 ...)")
+    sentences: list[SenseSentence] = []
+    num_repaired = num_dropped = 0
+    for path in paths:
+        for lines in _tag_sentences(path):
+            sentence = SenseSentence([], [])
+            for attributes, text in lines:
+                start = len(sentence.tokens)
+                sentence.tokens.extend(_plain(token) for token in text.split("_") if token)
+                if "lexsn" not in attributes or "pn" in attributes:
+                    continue
+                keys = []
+                for given, key in _keys(attributes, wordnet):
+                    num_repaired += key is not None and key != given
+                    num_dropped += key is None
+                    if key is not None:
+                        keys.append(key)
+                if keys and len(sentence.tokens) > start:
+                    first = keys[0]
+                    identity = f"{path.name}.{len(sentences)}.{start}"
+                    where = lemma_of(first), part_of_speech(first)
+                    use = SenseUse(identity, *where, tuple(keys), start, len(sentence.tokens))
+                    sentence.uses.append(use)
+            if sentence.tokens:
+                sentences.append(sentence)
+    return SemCor(sentences, num_repaired, num_dropped)
+
+
+def _tag_sentences(path: Path) -> Iterator[list[tuple[dict[str, str], str]]]:
+    """The (attributes, text) of each word, sentence by sentence. Attributes are not quoted."""
+    words: list[tuple[dict[str, str], str]] = []
+    for line in path.read_text(encoding="latin-1").splitlines():
+        if line.startswith("</s>"):
+            yield words
+            words = []
+        elif found := re.match(r"<(?:wf|punc)\b(.*?)>(.*)</(?:wf|punc)>", line):
+            pairs = (field.partition("=") for field in found[1].split())
+            words.append(({name: value for name, _, value in pairs}, found[2]))
+    if words:
+        raise InputError(f"{path}: the last sentence is not closed by </s>")
+
+
+def _keys(attributes: dict[str, str], wordnet: WordNet) -> Iterator[tuple[str, str | None]]:
+    lemma = attributes["lemma"]
+    numbers = attributes.get("wnsn", "").split(";")
+    for place, sense in enumerate(attributes["lexsn"].split(";")):
+        number = numbers[place] if place < len(numbers) else ""
+        key = wordnet.repair(lemma, sense, int(number) if number.isdigit() else 0)
+        yield f"{lemma}%{sense}", key
+
+
+def read_evaluation_set(folder: Path, name: str) -> list[SenseSentence]:
+    """Read NAME/NAME.data.xml with the answers of NAME/NAME.gold.key.txt."""
+    data, gold_path = folder / name / f"{name}.data.xml", folder / name / f"{name}.gold.key.txt"
+    for path in (data, gold_path):
+        if not path.exists():
+            raise InputError(f"{path} is not there; the sets are {', '.join(EVALUATION_SETS)}")
+    gold: dict[str, tuple[str, ...]] = {}
+    for line in gold_path.read_text(encoding="utf-8").splitlines():
+        identity, *keys = line.split()
+        gold[identity] = tuple(keys)
+    sentences = []
+    try:
+        root = ElementTree.parse(data).getroot()
+    except ElementTree.ParseError as error:
+        raise InputError(f"{data}: not well-formed XML ({error})") from None
+    for element in root.iter("sentence"):
+        sentence = SenseSentence([], [])
+        for word in element:
+            start = len(sentence.tokens)
+            sentence.tokens.extend(_plain(token) for token in (word.text or "").split())
+            if word.tag != "instance":
+                continue
+            identity = word.attrib["id"]
+            if identity not in gold:
+                raise InputError(f"{gold_path}: no answer for {identity}")
+            lemma, pos = word.attrib["lemma"].lower(), word.attrib["pos"]
+            end = len(sentence.tokens)
+            sentence.uses.append(SenseUse(identity, lemma, pos, gold[identity], start, end))
+        sentences.append(sentence)
+    return sentences
+
+
+def _plain(token: str) -> str:
+    return TREEBANK_TOKENS.get(token, token)

@@ -1,0 +1,258 @@
+"""Table 5, word senses: which layer knows what a word means here?
+
+The mean vector of each sense in SemCor, layer by layer; a word to be judged takes the sense of its
+lemma whose mean is nearest by cosine, or WordNet's first sense where SemCor never has the lemma.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elmokit.analysis import paper
+from elmokit.analysis.encoders import Encoder, Floats, chunks
+from elmokit.analysis.sense_data import (
+    EVALUATION_SETS,
+    SemCor,
+    SenseSentence,
+    SenseUse,
+    read_evaluation_set,
+    read_semcor,
+)
+from elmokit.analysis.tables import Table, count, percent
+from elmokit.analysis.wordnet import WordNet, lemma_of, part_of_speech, read_wordnet
+from elmokit.errors import InputError
+from elmokit.progress import meter
+
+DEVELOPMENT_SET = "semeval2007"
+FIRST_SENSE = "WordNet first sense"
+
+
+class SenseData(NamedTuple):
+    wordnet: WordNet
+    semcor: SemCor
+    evaluation: dict[str, list[SenseSentence]]
+
+
+class SenseScore(NamedTuple):
+    """One row: F1 in percent by evaluation set, by "ALL", and by "four" (without semeval2007)."""
+
+    encoder: str
+    layer: str
+    f1: dict[str, float]
+
+
+@dataclass(frozen=True)
+class SensesResult:
+    rows: tuple[SenseScore, ...]
+    """WordNet's first sense, then each encoder's layers."""
+    num_instances: dict[str, int]
+    num_unseen: dict[str, int]
+    """Instances whose lemma SemCor lacks: there every encoder answers with the first sense."""
+    num_semcor_sentences: int
+
+
+def read_sense_data(folder: Path, sets: Sequence[str] = EVALUATION_SETS) -> SenseData:
+    """Read semcor30/, wordnet30/ and evaluation/ below ``folder``."""
+    for part in ("semcor30", "wordnet30", "evaluation"):
+        if not (folder / part).is_dir():
+            raise InputError(f"{folder}: expected the folders semcor30, wordnet30 and evaluation")
+    for name in sets:
+        if name not in EVALUATION_SETS:
+            known = ", ".join(EVALUATION_SETS)
+            raise InputError(f"{name!r} is not an evaluation set; the sets are {known}")
+    wordnet = read_wordnet(folder / "wordnet30")
+    evaluation = {name: read_evaluation_set(folder / "evaluation", name) for name in sets}
+    return SenseData(wordnet, read_semcor(folder / "semcor30", wordnet), evaluation)
+
+
+def word_senses(
+    encoders: Sequence[Encoder],
+    data: SenseData,
+    max_sentences: int | None = None,
+    quiet: bool = False,
+) -> SensesResult:
+    """F1 of every layer of every encoder; ``max_sentences`` of SemCor, evenly spread, for a trial.
+
+    Only senses of lemmas that occur in the evaluation sets are gathered: the answers are the same.
+    """
+    wanted = {
+        (use.lemma, use.pos)
+        for sentences in data.evaluation.values()
+        for sentence in sentences
+        for use in sentence.uses
+    }
+    semcor = _evenly(data.semcor.sentences, max_sentences)
+    senses = SenseNumbers(semcor, wanted)
+    useful = [sentence for sentence in semcor if any(senses.of(use) for use in sentence.uses)]
+    answers = {
+        name: [use for s in found for use in s.uses] for name, found in data.evaluation.items()
+    }
+    first = {
+        name: np.array(
+            [_is_right(use, data.wordnet.first_sense(use.lemma, use.pos)) for use in uses]
+        )
+        for name, uses in answers.items()
+    }
+    rows = [SenseScore(FIRST_SENSE, "", _scores(first))]
+    for encoder in encoders:
+        means = sense_means(encoder, useful, senses, quiet)
+        right = {
+            name: _judge(encoder, sentences, means, senses, data.wordnet)
+            for name, sentences in data.evaluation.items()
+        }
+        for layer, layer_name in enumerate(encoder.layer_names):
+            by_set = {name: found[:, layer] for name, found in right.items()}
+            rows.append(SenseScore(encoder.name, layer_name, _scores(by_set)))
+    unseen = {
+        name: sum(not senses.candidates(use.lemma, use.pos) for use in uses)
+        for name, uses in answers.items()
+    }
+    sizes = {name: len(uses) for name, uses in answers.items()}
+    return SensesResult(tuple(rows), _totals(sizes), _totals(unseen), len(semcor))
+
+
+class SenseNumbers:
+    """The senses of the wanted lemmas that SemCor has, numbered; candidates in WordNet's order."""
+
+    def __init__(self, sentences: Sequence[SenseSentence], wanted: set[tuple[str, str]]) -> None:
+        found = {
+            key
+            for sentence in sentences
+            for use in sentence.uses
+            for key in use.keys
+            if (lemma_of(key), part_of_speech(key)) in wanted
+        }
+        self.keys = sorted(found)
+        self.number_of = {key: number for number, key in enumerate(self.keys)}
+        self._by_lemma: dict[tuple[str, str], list[int]] = {}
+        for number, key in enumerate(self.keys):
+            self._by_lemma.setdefault((lemma_of(key), part_of_speech(key)), []).append(number)
+
+    def of(self, use: SenseUse) -> list[int]:
+        return [self.number_of[key] for key in use.keys if key in self.number_of]
+
+    def candidates(self, lemma: str, pos: str) -> list[int]:
+        return self._by_lemma.get((lemma, pos), [])
+
+
+def sense_means(
+    encoder: Encoder, sentences: Sequence[SenseSentence], senses: SenseNumbers, quiet: bool = False
+) -> Floats:
+    """(senses, num_layers, D): the mean vector of each sense, from one pass over the text."""
+    sums: Floats | None = None
+    counts = np.zeros(len(senses.keys), dtype=np.int64)
+    num_tokens = sum(len(sentence.tokens) for sentence in sentences)
+    with meter(f"SemCor through {encoder.name}", "tokens", num_tokens, quiet) as progress:
+        for chunk in chunks(sentences):
+            layers = encoder.layers([sentence.tokens for sentence in chunk])
+            for sentence, vectors in zip(chunk, layers, strict=True):
+                if sums is None:
+                    shape = (len(senses.keys), vectors.shape[0], vectors.shape[2])
+                    sums = np.zeros(shape, dtype=np.float32)
+                for use in sentence.uses:
+                    for number in senses.of(use):
+                        sums[number] += use_vector(vectors, use)
+                        counts[number] += 1
+            progress.advance(sum(len(sentence.tokens) for sentence in chunk))
+    if sums is None:
+        raise InputError("SemCor has none of the lemmas of these evaluation sets")
+    sums /= counts[:, None, None].astype(np.float32)
+    return sums
+
+
+def use_vector(layers: Floats, use: SenseUse) -> Floats:
+    """(num_layers, D): the token's vectors, or their mean where a word is several tokens."""
+    if use.end == use.start + 1:
+        return np.asarray(layers[:, use.start])
+    return np.asarray(layers[:, use.start : use.end].mean(axis=1, dtype=np.float32))
+
+
+def _judge(
+    encoder: Encoder,
+    sentences: Sequence[SenseSentence],
+    means: Floats,
+    senses: SenseNumbers,
+    wordnet: WordNet,
+) -> np.ndarray:
+    """(instances, num_layers): is the answer right?"""
+    unit = means / np.maximum(np.linalg.norm(means, axis=-1, keepdims=True), 1e-12)
+    right: list[list[bool]] = []
+    for chunk in chunks(sentences):
+        layers = encoder.layers([sentence.tokens for sentence in chunk])
+        for sentence, vectors in zip(chunk, layers, strict=True):
+            for use in sentence.uses:
+                candidates = _in_order(senses, use, wordnet)
+                if not candidates:
+                    first = wordnet.first_sense(use.lemma, use.pos)
+                    right.append([_is_right(use, first)] * means.shape[1])
+                    continue
+                vector = use_vector(vectors, use)  # (num_layers, D)
+                similarity = np.einsum("cld,ld->cl", unit[candidates], vector)
+                best = similarity.argmax(axis=0)  # the first of equals: WordNet's order
+                right.append([_is_right(use, senses.keys[candidates[row]]) for row in best])
+    return np.array(right, dtype=bool).reshape(len(right), means.shape[1])
+
+
+def _in_order(senses: SenseNumbers, use: SenseUse, wordnet: WordNet) -> list[int]:
+    order = {key: place for place, key in enumerate(wordnet.senses.get((use.lemma, use.pos), []))}
+    candidates = senses.candidates(use.lemma, use.pos)
+    return sorted(candidates, key=lambda number: order.get(senses.keys[number], len(order)))
+
+
+def _is_right(use: SenseUse, answer: str | None) -> bool:
+    return answer in use.keys
+
+
+def _scores(right: dict[str, np.ndarray]) -> dict[str, float]:
+    """Every instance is answered, so F1, precision and recall are all the share that is right."""
+    scores = {name: 100 * float(found.mean()) for name, found in right.items()}
+    if set(EVALUATION_SETS) <= set(right):
+        scores["ALL"] = 100 * float(np.concatenate(list(right.values())).mean())
+        four = [found for name, found in right.items() if name != DEVELOPMENT_SET]
+        scores["four"] = 100 * float(np.concatenate(four).mean())
+    return scores
+
+
+def _totals(counts: dict[str, int]) -> dict[str, int]:
+    if not set(EVALUATION_SETS) <= set(counts):
+        return counts
+    total = sum(counts.values())
+    return {**counts, "ALL": total, "four": total - counts[DEVELOPMENT_SET]}
+
+
+def _evenly(sentences: list[SenseSentence], count: int | None) -> list[SenseSentence]:
+    if count is None or count >= len(sentences):
+        return sentences
+    if count < 1:
+        raise InputError(f"the number of SemCor sentences must be at least 1, got {count}")
+    places = np.linspace(0, len(sentences) - 1, count).round().astype(int)
+    return [sentences[place] for place in places]
+
+
+def senses_table(result: SensesResult) -> Table:
+    """Ours, then the paper's rows, which stand on the four sets without semeval2007."""
+    columns = list(result.rows[0].f1)
+    titles = {"four": "four sets"}
+    rows = [
+        (_row_name(row), *(percent(row.f1[column]) for column in columns)) for row in result.rows
+    ]
+    if "four" in columns:
+        for name, f1 in paper.SENSES:
+            cells = (percent(f1) if column == "four" else "" for column in columns)
+            rows.append((f"paper: {name}", *cells))
+    sizes = tuple(f"{count(result.num_instances[column])}" for column in columns)
+    unseen = ", ".join(f"{titles.get(c, c)} {result.num_unseen[c]}" for c in columns)
+    return Table(
+        "Word senses: F1, nearest SemCor sense (Table 5)",
+        ("", *(titles.get(column, column) for column in columns)),
+        (*rows, ("instances", *sizes)),
+        f"Sense vectors from {count(result.num_semcor_sentences)} SemCor sentences. First sense "
+        f"where SemCor lacks the lemma: {unseen}. The four sets are all but semeval2007.",
+    )
+
+
+def _row_name(row: SenseScore) -> str:
+    return f"{row.encoder}, {row.layer}" if row.layer else row.encoder
