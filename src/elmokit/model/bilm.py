@@ -50,7 +50,7 @@ class BiLm(nn.Module):
         self.encoder = TokenEncoder(config)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
-        self._started: tuple[object, BiLmState] | None = None
+        self._started: tuple[BiLmState | None, object, BiLmState] | None = None
 
     @property
     def device(self) -> torch.device:
@@ -114,7 +114,9 @@ class BiLm(nn.Module):
             results = side_by_side(lambda: run(0), lambda: run(1), table.device)
         else:
             results = run(0), run(1)
-        layers = self._unpack(table, index, [outputs for outputs, _ in results], packing)
+        layers = self._unpack(
+            table, rows, [outputs for outputs, _ in results], index.shape, packing
+        )
         ended = []
         for before, (_, after) in zip(state, results, strict=True):
             # A sentence of no tokens keeps the state it had.
@@ -127,18 +129,23 @@ class BiLm(nn.Module):
         return layers, BiLmState(*ended)
 
     def _unpack(
-        self, table: Tensor, index: Tensor, outputs: list[list[Tensor]], packing: "Packing"
+        self,
+        table: Tensor,
+        rows: tuple[Tensor, Tensor],
+        outputs: list[list[Tensor]],
+        shape: torch.Size,
+        packing: "Packing",
     ) -> Tensor:
-        tokens = table[index]  # (B, T, P)
-        layers = [torch.cat([tokens, tokens], dim=-1)]
-        for forward, backward in zip(*outputs, strict=True):
-            if len(forward) == 0:  # nothing but empty sentences
-                layers.append(torch.zeros_like(layers[0]))
-                continue
-            sides = forward[packing.back_forward], backward[packing.back_backward]
-            layers.append(torch.cat(sides, dim=-1))  # (B, T, D)
-        stacked = torch.stack(layers, dim=1)  # (B, L + 1, T, D)
-        return stacked.masked_fill(~packing.mask[:, None, :, None], 0.0)
+        """Packed rows to their places in (B, L + 1, T, D): a copy, and the rest is zero."""
+        (batch, columns), dim = shape, table.shape[1]
+        flat = table.new_zeros(batch * self.num_layers * columns, 2 * dim)
+        for side, places in enumerate((packing.forward, packing.backward)):
+            sentence = places // max(columns, 1)
+            first = places + sentence * columns * (self.num_layers - 1)  # (S,): in layer 0
+            half = flat[:, side * dim : (side + 1) * dim]
+            for number, layer in enumerate([table[rows[side]], *outputs[side]]):
+                half.index_copy_(0, first + number * columns, layer)
+        return flat.view(batch, self.num_layers, columns, 2 * dim)
 
     def _after_marker(
         self, table: Tensor, start: BiLmState | None, is_fast: bool
@@ -147,19 +154,18 @@ class BiLm(nn.Module):
 
         From a given start it is a constant of the model: computed once, kept until a weight moves.
         """
-        key: object = (
-            None if start is None else id(start),
-            tuple((weight.data_ptr(), weight._version) for weight in self.parameters()),
-        )
-        if is_fast and self._started is not None and self._started[0] == key:
-            return self._started[1]
+        weights = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
+        if is_fast and self._started is not None:
+            known_start, known_weights, state = self._started
+            if known_start is start and known_weights == weights:
+                return state
         begin = self.zero_state(1) if start is None else start
         if is_fast:
             with torch.no_grad():
                 row = torch.zeros(1, dtype=torch.long, device=table.device)
                 _, forward = self.forward_lstm.infer(table, row + BEGIN_ROW, [1], begin.forward)
                 _, backward = self.backward_lstm.infer(table, row + END_ROW, [1], begin.backward)
-            self._started = (key, BiLmState(forward, backward))
+            self._started = (start, weights, BiLmState(forward, backward))
         else:
             first, last = table[BEGIN_ROW : BEGIN_ROW + 1], table[END_ROW : END_ROW + 1]
             _, forward = self.forward_lstm(first, [1], begin.forward)
@@ -171,15 +177,12 @@ class BiLm(nn.Module):
 
 
 class Packing(NamedTuple):
-    """Where each token of B sentences stands in a packed batch, and back."""
+    """Which token of B sentences each row of a packed batch is."""
 
     batch_sizes: list[int]  # sentences still running at each step
     order: Tensor  # (B'): the sentences that have tokens, longest first
     forward: Tensor  # (S,): flat position b * T + t of each packed row, first token first
     backward: Tensor  # (S,): the same, last token first
-    back_forward: Tensor  # (B, T): packed row of each token (0 where there is none)
-    back_backward: Tensor  # (B, T)
-    mask: Tensor  # (B, T): is there a token
 
 
 def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Packing:
@@ -196,8 +199,6 @@ def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Pack
     sentence = order[row]
     forward = sentence * num_columns + step
     backward = sentence * num_columns + sizes[sentence] - 1 - step
-    back = np.zeros((2, len(sizes) * num_columns), dtype=np.int64)
-    back[0, forward] = back[1, backward] = np.arange(len(step))
 
     def tensor(array: npt.NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(device)
@@ -207,9 +208,6 @@ def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Pack
         tensor(order),
         tensor(forward),
         tensor(backward),
-        tensor(back[0].reshape(len(sizes), num_columns)),
-        tensor(back[1].reshape(len(sizes), num_columns)),
-        _mask(lengths, num_columns).to(device),
     )
 
 

@@ -6,7 +6,7 @@ A packed batch holds step 0 of every sentence, then step 1 of those that have on
 are sorted by falling length, so a step is a run of rows and padding is never computed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -14,8 +14,11 @@ from torch import Tensor
 
 aten = torch.ops.aten
 
-PROJECTED_ROWS_AT_ONCE = 1024
-"""Rows whose input projection is made by one GEMM; bounds memory on long sentences."""
+PROJECTED_ROWS_AT_ONCE = 256
+"""Rows whose input projection is made by one GEMM: enough for its full speed at any number of
+sentences, few enough that they are still in the cache when their step comes."""
+PROJECTED_TABLE_BYTES = 256 * 2**20
+"""Distinct inputs are projected once as long as the result is no larger than this."""
 
 
 class LstmWeights(NamedTuple):
@@ -44,13 +47,10 @@ def run_packed(
     cell_dim = weights.hidden_weight.shape[1] // 4
     outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
     cell = cell.clone(memory_format=torch.contiguous_format)
-    gates_of = _projected_once(weights, inputs, rows) if rows is not None else (
-        _projected_in_blocks(weights, inputs, batch_sizes)
-    )  # fmt: skip
     activated = hidden.new_empty(len(cell), cell_dim)
     start = 0
-    for size in batch_sizes:
-        gates = gates_of(start, size)  # (n, 4H), ours to overwrite
+    for gates in _projected_steps(weights, inputs, rows, batch_sizes):  # (n, 4H), ours
+        size = len(gates)
         gates.addmm_(hidden[:size], weights.hidden_weight)
         in_forget_out = gates[:, : 3 * cell_dim].sigmoid_()
         candidate = gates[:, 3 * cell_dim :].tanh_()
@@ -73,31 +73,39 @@ def run_packed(
     return outputs, _last_rows(outputs, batch_sizes, len(cell)), cell
 
 
-def _projected_once(weights: LstmWeights, table: Tensor, rows: Tensor) -> Any:
-    projected = torch.addmm(weights.bias, table, weights.input_weight)  # (N, 4H)
-    gates = projected.new_empty(0)
+def _projected_steps(
+    weights: LstmWeights, inputs: Tensor, rows: Tensor | None, batch_sizes: Sequence[int]
+) -> Iterator[Tensor]:
+    """x W_x + b of each step; what is yielded may be overwritten, and is when the next is asked."""
+    width = len(weights.bias)
+    if rows is not None and len(inputs) * width * inputs.element_size() <= PROJECTED_TABLE_BYTES:
+        table = torch.addmm(weights.bias, inputs, weights.input_weight)  # (N, 4H)
+        gates = table.new_empty(max(batch_sizes, default=0), width)
+        start = 0
+        for size in batch_sizes:
+            yield torch.index_select(table, 0, rows[start : start + size], out=gates[:size])
+            start += size
+        return
+    buffer = inputs.new_empty(max(PROJECTED_ROWS_AT_ONCE, max(batch_sizes, default=0)), width)
+    start = 0
+    for sizes in _blocks(batch_sizes):
+        block = slice(start, start + sum(sizes))
+        some = inputs[block] if rows is None else inputs[rows[block]]
+        gates = torch.addmm(weights.bias, some, weights.input_weight, out=buffer[: len(some)])
+        yield from torch.split(gates, sizes)
+        start += len(some)
 
-    def gates_of(start: int, size: int) -> Tensor:
-        nonlocal gates
-        if len(gates) < size:
-            gates = projected.new_empty(size, projected.shape[1])
-        return torch.index_select(projected, 0, rows[start : start + size], out=gates[:size])
 
-    return gates_of
-
-
-def _projected_in_blocks(weights: LstmWeights, inputs: Tensor, batch_sizes: Sequence[int]) -> Any:
-    block, block_start = inputs.new_empty(0, weights.bias.shape[0]), 0
-
-    def gates_of(start: int, size: int) -> Tensor:
-        nonlocal block, block_start
-        if start + size > block_start + len(block):  # ask for at least this step
-            block_start = start
-            chosen = inputs[start : start + max(size, PROJECTED_ROWS_AT_ONCE)]
-            block = torch.addmm(weights.bias, chosen, weights.input_weight)  # (n, 4H)
-        return block[start - block_start : start - block_start + size]
-
-    return gates_of
+def _blocks(batch_sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Runs of whole steps, each of at most PROJECTED_ROWS_AT_ONCE rows or of one step."""
+    block: list[int] = []
+    for size in batch_sizes:
+        if block and sum(block) + size > PROJECTED_ROWS_AT_ONCE:
+            yield block
+            block = []
+        block.append(size)
+    if block:
+        yield block
 
 
 def _last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
