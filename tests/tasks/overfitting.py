@@ -1,0 +1,37 @@
+"""What every task model must show: it learns 20 examples by heart, and survives a new process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
+
+
+def overfit(
+    name: str, file: Path, folder: Path, elmo: Path, settings: list[str]
+) -> tuple[TrainedTask, list[dict[str, object]]]:
+    """Train on ``file`` and score on the same; the model, and its answers as plain JSON."""
+    trained = train_task(
+        name,
+        file,
+        file,
+        folder / "run",
+        elmo=elmo,
+        config=configured(name, None, settings),
+        cache=CacheConfig(folder / "cache"),
+        quiet=True,
+    )
+    examples = read_examples(trained.task, file)
+    predictions = trained.predict(examples)
+    rows = [trained.task.to_json(e, p) for e, p in zip(examples, predictions, strict=True)]
+    return trained, json.loads(json.dumps(rows))
+
+
+def predict_in_new_process(folder: Path, file: Path) -> list[dict[str, object]]:
+    """``elmokit task predict --labelled --json`` on the folder that ``overfit`` has written."""
+    command = [sys.executable, "-m", "elmokit", "task", "predict", str(folder / "run"), str(file)]
+    result = subprocess.run(
+        [*command, "--labelled", "--json"], capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in result.stdout.splitlines()]
