@@ -61,8 +61,10 @@ class InterleavedLstm(nn.Module):
     def forward(self, inputs: Tensor, packing: Packing) -> Tensor:
         """(B, T, input) -> (B, T, H), zero where there is no token."""
         rows = inputs.reshape(-1, inputs.shape[-1])[packing.forward]  # (S, input)
-        # Where the row that comes at the same step, read from the other end, stands.
-        mirrored = packing.back_forward.reshape(-1)[packing.backward]  # (S,)
+        # Each row's mirror image: as far from its sentence's end as the row is from the start.
+        row_of = packing.forward.new_zeros(inputs.shape[0] * inputs.shape[1])
+        row_of[packing.forward] = torch.arange(len(rows), device=rows.device)
+        mirrored = row_of[packing.backward]  # (S,)
         for number, layer in enumerate(self.layers):
             mask = self._mask(rows, len(packing.order))
             if number % 2 == 0:
