@@ -1,0 +1,394 @@
+"""Coreference by ranking spans, end to end (Lee et al. 2017).
+
+    sentences: [word; characters; ELMo] -> biLSTM
+    every span of at most 10 tokens: [first; last; attention over its tokens; width] -> mention
+    score; the best 0.4 spans a token go on
+    every kept span and each of the K before it: antecedent score; or none, with score 0
+
+Trained on the marginal probability of all right antecedents. n: tokens of a document, W: widths,
+M: kept spans, K: antecedents, G: width of a span's vector.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from rich.text import Text
+from torch import Tensor, nn
+
+from elmokit.config import require
+from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
+from elmokit.tasks.encoders import BiRnn, VariationalDropout
+from elmokit.tasks.metrics.coreference import score_coreference
+from elmokit.tasks.readers.coreference import (
+    CorefDocument,
+    Mention,
+    parse_documents,
+    read_coreference,
+    without_singletons,
+)
+from elmokit.tasks.show import colour_of
+from elmokit.tasks.spans import Candidates, candidate_spans, prune
+from elmokit.tasks.task import Scores, Task
+from elmokit.tasks.token_vectors import TokenVectors
+
+Clusters = tuple[tuple[Mention, ...], ...]
+
+DISTANCES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
+"""Lower ends of the distance classes, counted in kept spans."""
+PADDED_TOKENS = 16_384
+"""Sentences go through the biLSTM in groups of at most this many tokens, padding included."""
+PAIRS_AT_ONCE = 40_000
+"""Pairs of spans scored at once where no gradient is kept: bounds memory on long documents."""
+
+
+@dataclass(frozen=True)
+class CorefConfig:
+    lstm_dim: int = 200
+    feature_dim: int = 20
+    """Width of the embeddings of span widths and of distances."""
+    ffnn_dim: int = 150
+    max_span_width: int = 10
+    spans_per_token: float = 0.4
+    max_antecedents: int = 250
+    max_training_sentences: int = 50
+    """A longer document is cut, while training, to this many sentences at a random place."""
+    input_dropout: float = 0.5
+    lstm_dropout: float = 0.2
+    ffnn_dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("lstm_dim", "feature_dim", "ffnn_dim", "max_span_width", "max_antecedents"):
+            value = getattr(self, name)
+            require(value >= 1, f"model.{name} must be at least 1, got {value}")
+        require(self.max_training_sentences >= 1, "model.max_training_sentences must be positive")
+        require(self.spans_per_token > 0, "model.spans_per_token must be positive")
+        for name in ("input_dropout", "lstm_dropout", "ffnn_dropout"):
+            value = getattr(self, name)
+            require(0 <= value < 1, f"model.{name} must lie in [0, 1), got {value}")
+
+
+class Encoded(NamedTuple):
+    """A document's tokens."""
+
+    inputs: Tensor  # (n, E)
+    hidden: Tensor  # (n, 2H)
+    heed: Tensor  # (n,): how much a span that holds the token should look at it
+
+
+class KeptSpans(NamedTuple):
+    """Candidate mentions after pruning, in the document's order."""
+
+    first: Tensor  # (M,)
+    last: Tensor  # (M,)
+    scores: Tensor  # (M,): mention scores
+    vectors: Tensor  # (M, G)
+
+
+class Ranking(NamedTuple):
+    spans: KeptSpans
+    antecedents: Tensor  # (M, K): numbers of earlier spans
+    scores: Tensor  # (M, K + 1): the first column is "no antecedent"; -inf where there is none
+
+
+class MentionScorer(nn.Module):
+    """A feed-forward net over [first; last; attention; width], for every span at once.
+
+    Its first layer is linear in each part, so it is applied to the n tokens and the W widths; the
+    spans only add up what it gives. No span's vector is ever built.
+    """
+
+    def __init__(self, hidden_dim: int, input_dim: int, config: CorefConfig) -> None:
+        super().__init__()
+        dim = config.ffnn_dim
+        self.of_first = nn.Linear(hidden_dim, dim)
+        self.of_last = nn.Linear(hidden_dim, dim, bias=False)
+        self.of_head = nn.Linear(input_dim, dim, bias=False)
+        self.of_width = nn.Linear(config.feature_dim, dim, bias=False)
+        self.rest = _feed_forward_rest(config)
+
+    def forward(self, tokens: Encoded, spans: Candidates, heads: Tensor, widths: Tensor) -> Tensor:
+        """``heads`` (n, W, W) attention, ``widths`` (W, features) -> (n, W) scores."""
+        head = heads @ self.of_head(tokens.inputs)[spans.window]  # (n, W, dim)
+        last = self.of_last(tokens.hidden)[spans.window]  # (n, W, dim)
+        first = self.of_first(tokens.hidden)[:, None]
+        scores: Tensor = self.rest(first + last + head + self.of_width(widths)).squeeze(-1)
+        return scores
+
+
+class AntecedentScorer(nn.Module):
+    """A feed-forward net over [g_i; g_j; g_i * g_j; distance], its first layer split likewise."""
+
+    def __init__(self, span_dim: int, config: CorefConfig) -> None:
+        super().__init__()
+        dim = config.ffnn_dim
+        self.of_later = nn.Linear(span_dim, dim)
+        self.of_earlier = nn.Linear(span_dim, dim, bias=False)
+        self.of_product = nn.Linear(span_dim, dim, bias=False)
+        self.of_distance = nn.Linear(config.feature_dim, dim, bias=False)
+        self.distances = nn.Embedding(len(DISTANCES), config.feature_dim)
+        self.rest = _feed_forward_rest(config)
+
+    def forward(self, spans: Tensor, later: Tensor, antecedents: Tensor) -> Tensor:
+        """(M, G) vectors; spans numbered ``later`` (m,) with ``antecedents`` (m, K) -> (m, K)."""
+        chosen = spans[later]  # (m, G)
+        product = self.of_product(chosen[:, None] * spans[antecedents])  # (m, K, dim)
+        bounds = torch.tensor(DISTANCES[1:], device=later.device)
+        distance = torch.bucketize(later[:, None] - antecedents, bounds, right=True)
+        together = product + self.of_later(chosen)[:, None]
+        together = together + self.of_earlier(spans)[antecedents]
+        together = together + self.of_distance(self.distances.weight)[distance]
+        scores: Tensor = self.rest(together).squeeze(-1)
+        return scores
+
+
+def _feed_forward_rest(config: CorefConfig) -> nn.Sequential:
+    """All but the first linear layer of a net with two hidden layers and one output."""
+    dim, rate = config.ffnn_dim, config.ffnn_dropout
+    return nn.Sequential(
+        nn.ReLU(), nn.Dropout(rate), nn.Linear(dim, dim), nn.ReLU(), nn.Dropout(rate),
+        nn.Linear(dim, 1),
+    )  # fmt: skip
+
+
+class CorefModel(nn.Module):
+    def __init__(self, config: CorefConfig, vectors: TokenVectors, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.config = config
+        self.vectors = vectors
+        self.input_dropout = VariationalDropout(config.input_dropout)
+        self.lstm_dropout = VariationalDropout(config.lstm_dropout)
+        self.encoder = BiRnn(vectors.input_dim, config.lstm_dim)
+        hidden_dim = vectors.output_dim(self.encoder.output_dim)
+        self.heed = nn.Sequential(
+            nn.Linear(hidden_dim, config.ffnn_dim), nn.ReLU(), nn.Linear(config.ffnn_dim, 1)
+        )
+        self.widths = nn.Embedding(config.max_span_width, config.feature_dim)
+        self.mention_scorer = MentionScorer(hidden_dim, vectors.input_dim, config)
+        span_dim = 2 * hidden_dim + vectors.input_dim + config.feature_dim
+        self.antecedent_scorer = AntecedentScorer(span_dim, config)
+
+    def forward(self, document: CorefDocument) -> Ranking | None:
+        """None for a document without tokens."""
+        sentences = [sentence for sentence in document.sentences if sentence]
+        if not sentences:
+            return None
+        tokens = self._encode(sentences)
+        spans = self._mentions(tokens, [len(sentence) for sentence in sentences])
+        num_spans = len(spans.first)
+        device = spans.first.device
+        back = torch.arange(1, min(self.config.max_antecedents, max(num_spans - 1, 1)) + 1)
+        numbers = torch.arange(num_spans)
+        antecedents = (numbers[:, None] - back).to(device)  # (M, K): nearest first
+        exists = antecedents >= 0
+        antecedents = antecedents.clamp(min=0)
+        scores = spans.scores[:, None] + spans.scores[antecedents]
+        scores = scores + self._antecedent_scores(spans.vectors, numbers.to(device), antecedents)
+        scores = scores.masked_fill(~exists, float("-inf"))
+        none = scores.new_zeros(num_spans, 1)
+        return Ranking(spans, antecedents, torch.cat([none, scores], dim=1))
+
+    def _antecedent_scores(self, spans: Tensor, later: Tensor, antecedents: Tensor) -> Tensor:
+        if torch.is_grad_enabled():
+            result: Tensor = self.antecedent_scorer(spans, later, antecedents)
+            return result
+        rows = max(PAIRS_AT_ONCE // antecedents.shape[1], 1)
+        parts = zip(later.split(rows), antecedents.split(rows), strict=True)  # type: ignore[no-untyped-call]
+        return torch.cat([self.antecedent_scorer(spans, *part) for part in parts])
+
+    def _encode(self, sentences: Sequence[Sequence[str]]) -> Encoded:
+        inputs, hidden = [], []
+        for group in _groups(sentences):
+            tensors = self.vectors.tensors(group)
+            vectors = self.input_dropout(self.vectors(tensors))  # (B, T, E)
+            states = self.lstm_dropout(self.encoder(vectors, tensors.lengths))  # (B, T, 2H)
+            states = self.vectors.at_output(states, tensors)
+            inputs.append(vectors[tensors.mask])
+            hidden.append(states[tensors.mask])
+        states = torch.cat(hidden)
+        return Encoded(torch.cat(inputs), states, self.heed(states).squeeze(-1))
+
+    def _mentions(self, tokens: Encoded, lengths: Sequence[int]) -> KeptSpans:
+        num_tokens, max_width = len(tokens.hidden), self.config.max_span_width
+        device = tokens.hidden.device
+        spans = Candidates(*(part.to(device) for part in candidate_spans(lengths, max_width)))
+        # Attention of the span of width w + 1 over the tokens of the window: the first w + 1.
+        within = torch.ones(max_width, max_width, dtype=torch.bool, device=device).tril()
+        heed = tokens.heed[spans.window][:, None, :].masked_fill(~within, float("-inf"))
+        heads = heed.softmax(dim=-1)  # (n, W, W)
+        scores = self.mention_scorer(tokens, spans, heads, self.widths.weight)  # (n, W)
+        num_kept = max(int(self.config.spans_per_token * num_tokens), 1)
+        first, width = prune(scores, spans.is_span, num_kept)
+        last = first + width
+        head = torch.einsum(
+            "mw,mwe->me", heads[first, width], tokens.inputs[spans.window[first]]
+        )  # (M, E)
+        vectors = torch.cat(
+            [tokens.hidden[first], tokens.hidden[last], head, self.widths(width)], dim=-1
+        )
+        return KeptSpans(first, last, scores[first, width], vectors)
+
+    def loss(self, examples: Sequence[CorefDocument]) -> Tensor:
+        losses = [self._document_loss(self._excerpt(document)) for document in examples]
+        return torch.stack(losses).mean()
+
+    def _excerpt(self, document: CorefDocument) -> CorefDocument:
+        limit = self.config.max_training_sentences
+        num_places = len(document.sentences) - limit + 1
+        if num_places <= 1:
+            return document
+        return excerpt(document, int(torch.randint(num_places, ())), limit)
+
+    def _document_loss(self, document: CorefDocument) -> Tensor:
+        """Mean over the kept spans of -log(probability of their right antecedents, or of none)."""
+        ranking = self(document)
+        if ranking is None:
+            return sum((p.sum() * 0 for p in self.parameters()), torch.zeros(()))
+        is_right = right_antecedents(ranking, document.clusters)
+        right = ranking.scores.masked_fill(~is_right, float("-inf"))
+        loss: Tensor = (ranking.scores.logsumexp(dim=1) - right.logsumexp(dim=1)).mean()
+        return loss
+
+    def predict(self, examples: Sequence[CorefDocument]) -> list[Clusters]:
+        rankings = [self(document) for document in examples]
+        return [() if ranking is None else clusters_of(ranking) for ranking in rankings]
+
+
+def right_antecedents(ranking: Ranking, clusters: Clusters) -> Tensor:
+    """(M, K + 1): earlier mentions of the same entity; where there is none, the first column."""
+    cluster_of = {mention: number for number, group in enumerate(clusters) for mention in group}
+    spans = zip(ranking.spans.first.tolist(), ranking.spans.last.tolist(), strict=True)
+    gold = torch.tensor([cluster_of.get(span, -1) for span in spans])  # (M,)
+    gold = gold.to(ranking.scores.device)
+    same = (gold[:, None] == gold[ranking.antecedents]) & (gold[:, None] >= 0)
+    same &= ranking.scores[:, 1:] > float("-inf")
+    return torch.cat([~same.any(dim=1, keepdim=True), same], dim=1)
+
+
+def clusters_of(ranking: Ranking) -> Clusters:
+    """Every span follows its best antecedent; those that end in one place are one cluster."""
+    spans = list(zip(ranking.spans.first.tolist(), ranking.spans.last.tolist(), strict=True))
+    best = ranking.scores.argmax(dim=1).tolist()
+    antecedents = ranking.antecedents.tolist()
+    cluster_of: dict[int, list[Mention]] = {}
+    clusters: list[list[Mention]] = []
+    for number, choice in enumerate(best):
+        if choice == 0:
+            continue
+        earlier = antecedents[number][choice - 1]
+        if earlier not in cluster_of:
+            cluster_of[earlier] = [spans[earlier]]
+            clusters.append(cluster_of[earlier])
+        cluster_of[number] = cluster_of[earlier]
+        cluster_of[number].append(spans[number])
+    return tuple(sorted(tuple(cluster) for cluster in clusters))
+
+
+def excerpt(document: CorefDocument, start: int, num_sentences: int) -> CorefDocument:
+    """Some sentences of a document, with the mentions that lie in them, renumbered."""
+    sentences = document.sentences[start : start + num_sentences]
+    begin = sum(map(len, document.sentences[:start]))
+    end = begin + sum(map(len, sentences))
+    clusters = (
+        tuple((a - begin, b - begin) for a, b in cluster if begin <= a and b < end)
+        for cluster in document.clusters
+    )
+    kept = tuple(cluster for cluster in clusters if cluster)
+    return document._replace(sentences=sentences, clusters=kept)
+
+
+def _groups(sentences: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:
+    """Runs of sentences whose padded size is bounded, however long one of them is."""
+    groups: list[list[Sequence[str]]] = []
+    longest = 0
+    for sentence in sentences:
+        longest = max(longest, len(sentence))
+        if groups and longest * (len(groups[-1]) + 1) <= PADDED_TOKENS:
+            groups[-1].append(sentence)
+        else:
+            groups.append([sentence])
+            longest = len(sentence)
+    return groups
+
+
+def _read(path: Path) -> list[CorefDocument]:
+    return [without_singletons(document) for document in read_coreference(path)]
+
+
+def _score(examples: Sequence[CorefDocument], predictions: Sequence[Clusters]) -> Scores:
+    found = score_coreference((document.clusters for document in examples), predictions)
+    every = {
+        "mean F1": 100 * found.mean_f1,
+        "MUC": 100 * found.muc.f1,
+        "B-cubed": 100 * found.b_cubed.f1,
+        "CEAF-phi4": 100 * found.ceaf_phi4.f1,
+    }
+    return Scores(every["mean F1"], every)
+
+
+def _render(document: CorefDocument, clusters: Clusters) -> Text:
+    """The text with mentions in brackets, ``[2 her]``, then each entity's mentions."""
+    tokens = document.tokens
+    opens: dict[int, list[int]] = {}
+    closes: dict[int, int] = {}
+    numbered = [(m, number) for number, cluster in enumerate(clusters, 1) for m in cluster]
+    for (first, last), number in sorted(numbered, key=lambda item: (item[0][0], -item[0][1])):
+        opens.setdefault(first, []).append(number)
+        closes[last] = closes.get(last, 0) + 1
+    text, place = Text(), 0
+    inside: list[int] = []
+    for sentence in document.sentences:
+        for number_in_sentence, token in enumerate(sentence):
+            text.append(" " if number_in_sentence else "")
+            for number in opens.get(place, []):
+                inside.append(number)
+                text.append(f"[{number} ", style=colour_of(str(number)))
+            text.append(token, style=colour_of(str(inside[-1])) if inside else "")
+            for _ in range(closes.get(place, 0)):
+                text.append("]", style=colour_of(str(inside.pop())))
+            place += 1
+        text.append("\n")
+    for number, cluster in enumerate(clusters, 1):
+        mentions = "; ".join(" ".join(tokens[first : last + 1]) for first, last in cluster)
+        text.append(f"{number}: {mentions}\n", style=colour_of(str(number)))
+    return text
+
+
+def _to_json(document: CorefDocument, clusters: Clusters) -> dict[str, Any]:
+    return {
+        "name": document.name,
+        "sentences": [list(sentence) for sentence in document.sentences],
+        "clusters": [[list(mention) for mention in cluster] for cluster in clusters],
+    }
+
+
+def defaults() -> TaskConfig:
+    """The paper's settings."""
+    return TaskConfig(
+        task="coref",
+        model=CorefConfig(),
+        words=WordsConfig(dim=300),
+        characters=CharactersConfig(num_filters=150, width=4, dim=8),
+        elmo=ElmoConfig(where="input", l2=0.001),
+        fit=FitConfig(
+            learning_rate=0.001, batch_size=1, gradient_norm=5.0, max_epochs=150, patience=10
+        ),
+    )
+
+
+TASK = Task(
+    name="coref",
+    measure="mean F1",
+    unit="documents",
+    defaults=defaults,
+    read=_read,
+    parse=parse_documents,
+    sentences=lambda document: document.sentences,
+    labels=lambda examples: [],
+    build=CorefModel,
+    score=_score,
+    render=_render,
+    to_json=_to_json,
+)
