@@ -6,11 +6,13 @@ word is the fourth column where there are that many (CoNLL-2012), else the secon
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
+from elmokit.tasks.readers.lines import read_lines
 from elmokit.text.sentences import SentenceSplitter
 from elmokit.text.tokenize import words
 
@@ -39,14 +41,23 @@ def read_coreference(path: Path) -> list[CorefDocument]:
         if not files:
             raise InputError(f"{path}: no *.conll file in this folder")
         return [document for file in files for document in read_coreference(file)]
-    return list(_documents(path))
+    return list(_documents(read_lines(path), str(path), path.stem))
 
 
 def parse_documents(lines: Iterable[str], where: str) -> Iterator[CorefDocument]:
-    """Running text; a blank line ends a document. Sentences and tokens are found here."""
+    """Running text; a blank line ends a document. Sentences and tokens are found here.
+
+    Columns after a ``#begin document`` are read as ``read_coreference`` reads them; their
+    mentions are left out.
+    """
     gathered: list[str] = []
     number = 0
-    for line in [*lines, ""]:
+    numbered = enumerate(chain((line.rstrip("\r\n") for line in lines), [""]), start=1)
+    for line_number, line in numbered:
+        if _BEGIN.match(line) and not gathered:
+            columns = _documents(chain([(line_number, line)], numbered), where, where)
+            yield from (document._replace(clusters=()) for document in columns)
+            return
         if line.strip():
             gathered.append(line)
         elif gathered:
@@ -69,9 +80,8 @@ def without_singletons(document: CorefDocument) -> CorefDocument:
 class _Reading:
     """A document on its way in."""
 
-    def __init__(self, name: str, line: int) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.line = line
         self.sentences: list[list[str]] = [[]]
         self.num_tokens = 0
         self.open: dict[str, list[tuple[int, int]]] = {}  # (token, line) of each bracket
@@ -94,10 +104,10 @@ class _Reading:
         if self.sentences[-1]:
             self.sentences.append([])
 
-    def finish(self, path: Path) -> CorefDocument:
+    def finish(self, where: str) -> CorefDocument:
         for label, brackets in self.open.items():
             for _, line in brackets:
-                raise InputError(f"{path}, line {line}: mention {label} opens and is never closed")
+                raise InputError(f"{where}, line {line}: mention {label} opens and is never closed")
         sentences = [sentence for sentence in self.sentences if sentence]
         if len(sentences) == 1:
             sentences = list(_split_at_stops(sentences[0]))
@@ -112,38 +122,36 @@ class _Reading:
 
 
 _BEGIN = re.compile(r"#\s*begin document\s*\(?(?P<name>[^)]*)\)?(?:\s*;\s*part\s+(?P<part>\d+))?")
+_END = re.compile(r"#\s*end document")
 
 
-def _documents(path: Path) -> Iterator[CorefDocument]:
+def _documents(
+    lines: Iterable[tuple[int, str]], where: str, name_of_all: str
+) -> Iterator[CorefDocument]:
     reading: _Reading | None = None
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                begin = _BEGIN.match(line)
-                if begin:
-                    if reading is not None:
-                        yield reading.finish(path)
-                    part = int(begin["part"] or 0)
-                    name = begin["name"].strip() or path.stem
-                    reading = _Reading(f"{name} part {part}" if part else name, number)
-                elif re.match(r"#\s*end document", line):
-                    if reading is not None:
-                        yield reading.finish(path)
-                    reading = None
-                elif line.strip():
-                    reading = reading or _Reading(path.stem, number)
-                    _read_token(reading, line, number, path)
-                elif reading is not None:
-                    reading.end_sentence()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+    for number, line in lines:
+        begin = _BEGIN.match(line)
+        if begin:
+            if reading is not None:
+                yield reading.finish(where)
+            part = int(begin["part"] or 0)
+            name = begin["name"].strip() or name_of_all
+            reading = _Reading(f"{name} part {part}" if part else name)
+        elif _END.match(line):
+            if reading is not None:
+                yield reading.finish(where)
+            reading = None
+        elif line.strip():
+            reading = reading or _Reading(name_of_all)
+            _read_token(reading, line, number, f"{where}, line {number}")
+        elif reading is not None:
+            reading.end_sentence()
     if reading is not None:
-        yield reading.finish(path)
+        yield reading.finish(where)
 
 
-def _read_token(reading: _Reading, line: str, number: int, path: Path) -> None:
-    fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-    where = f"{path}, line {number}"
+def _read_token(reading: _Reading, line: str, number: int, where: str) -> None:
+    fields = line.split("\t") if "\t" in line else line.split()
     if len(fields) < 3:
         raise InputError(
             f"{where}: {len(fields)} columns; CoNLL-2012 has the word in the fourth and the "

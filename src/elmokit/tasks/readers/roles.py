@@ -10,10 +10,12 @@ Three layouts are recognised, all with one column of brackets a predicate:
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.errors import InputError
+from elmokit.tasks.readers.lines import read_lines
 
 EMPTY = "-"
 """What a target column holds where the token is no predicate."""
@@ -48,16 +50,21 @@ PROPBANK = _Layout("PropBank", word=3, target=7, num_before=8, num_after=0)
 
 def read_roles(path: Path) -> list[RoleExample]:
     """Every predicate of every sentence of ``path``; a sentence without predicates gives none."""
-    sentences = list(_sentences(path))
-    if not sentences:
-        return []
-    layout = _recognise(sentences, path)
-    return [example for rows in sentences for example in _examples(rows, layout, path)]
+    return _read_columns(read_lines(path), str(path))
 
 
 def parse_roles(lines: Iterable[str], where: str) -> Iterator[RoleExample]:
-    """A sentence a line, tokens between spaces, every predicate marked: ``She _gave_ it up .``"""
-    for number, line in enumerate(lines, start=1):
+    """A sentence a line, tokens between spaces, every predicate marked: ``She _gave_ it up .``
+
+    Columns with tabs, or after a ``#begin document``, are read as ``read_roles`` reads them; their
+    arguments are left out.
+    """
+    numbered = enumerate((line.rstrip("\r\n") for line in lines), start=1)
+    for number, line in numbered:
+        if "\t" in line or line.startswith("#begin document"):
+            columns = _read_columns(chain([(number, line)], numbered), where)
+            yield from (example._replace(tags=None) for example in columns)
+            return
         tokens = line.split()
         if not tokens:
             continue
@@ -77,27 +84,31 @@ def parse_roles(lines: Iterable[str], where: str) -> Iterator[RoleExample]:
 _MARKED = re.compile(r"_[^_]+_")
 
 
-def _sentences(path: Path) -> Iterator[list[_Row]]:
+def _read_columns(lines: Iterable[tuple[int, str]], where: str) -> list[RoleExample]:
+    sentences = list(_sentences(lines, where))
+    if not sentences:
+        return []
+    layout = _recognise(sentences, where)
+    return [example for rows in sentences for example in _examples(rows, layout, where)]
+
+
+def _sentences(lines: Iterable[tuple[int, str]], where: str) -> Iterator[list[_Row]]:
     rows: list[_Row] = []
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.startswith(("#begin document", "#end document")):
-                    continue
-                fields = _fields(line)
-                if fields:
-                    if rows and len(fields) != len(rows[0].fields):
-                        raise InputError(
-                            f"{path}, line {number}: {len(fields)} columns, but the sentence's "
-                            f"first line has {len(rows[0].fields)}; every line of a sentence "
-                            f"needs the same number"
-                        )
-                    rows.append(_Row(number, fields))
-                elif rows:
-                    yield rows
-                    rows = []
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+    for number, line in lines:
+        if line.startswith(("#begin document", "#end document")):
+            continue
+        fields = _fields(line)
+        if fields:
+            if rows and len(fields) != len(rows[0].fields):
+                raise InputError(
+                    f"{where}, line {number}: {len(fields)} columns, but the sentence's first "
+                    f"line has {len(rows[0].fields)}; every line of a sentence needs the same "
+                    f"number"
+                )
+            rows.append(_Row(number, fields))
+        elif rows:
+            yield rows
+            rows = []
     if rows:
         yield rows
 
@@ -106,10 +117,10 @@ def _fields(line: str) -> list[str]:
     if not line.strip():
         return []
     # A tab separates where there is one: a word of the web may hold a no-break space.
-    return line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
+    return line.split("\t") if "\t" in line else line.split()
 
 
-def _recognise(sentences: list[list[_Row]], path: Path) -> _Layout:
+def _recognise(sentences: list[list[_Row]], where: str) -> _Layout:
     """The layout in which every sentence has as many columns of arguments as predicates."""
     narrowest = min(len(rows[0].fields) for rows in sentences)
     is_numbered = all(
@@ -129,8 +140,8 @@ def _recognise(sentences: list[list[_Row]], path: Path) -> _Layout:
     # The layout that held the longest is the one that was meant.
     latest = max((complaint for complaint in complaints if complaint), default=None)
     if latest is None:
-        raise InputError(f"{path}: {narrowest} column is too few for semantic roles")
-    raise InputError(f"{path}, line {latest[0]}: {latest[1]}")
+        raise InputError(f"{where}: {narrowest} column is too few for semantic roles")
+    raise InputError(f"{where}, line {latest[0]}: {latest[1]}")
 
 
 def _complaint(sentences: list[list[_Row]], layout: _Layout) -> tuple[int, str] | None:
@@ -149,12 +160,12 @@ def _complaint(sentences: list[list[_Row]], layout: _Layout) -> tuple[int, str] 
     return None
 
 
-def _examples(rows: list[_Row], layout: _Layout, path: Path) -> Iterator[RoleExample]:
+def _examples(rows: list[_Row], layout: _Layout, where: str) -> Iterator[RoleExample]:
     tokens = tuple(row.fields[layout.word] for row in rows)
     targets = [place for place, row in enumerate(rows) if row.fields[layout.target] != EMPTY]
     for number, target in enumerate(targets):
         column = layout.num_before + number
-        tags = _bio_tags([(row.line, row.fields[column]) for row in rows], column, path)
+        tags = _bio_tags([(row.line, row.fields[column]) for row in rows], column, where)
         # A few files mark the roleset beside the verb it belongs to: the V span is the truth.
         predicate = tags.index("B-V") if "B-V" in tags else target
         yield RoleExample(tokens, predicate, tags)
@@ -163,19 +174,19 @@ def _examples(rows: list[_Row], layout: _Layout, path: Path) -> Iterator[RoleExa
 _BRACKET = re.compile(r"(?:\((?P<label>[^()*\s]+))?\*(?P<end>[^()*\s]*\))?")
 
 
-def _bio_tags(cells: Sequence[tuple[int, str]], column: int, path: Path) -> tuple[str, ...]:
+def _bio_tags(cells: Sequence[tuple[int, str]], column: int, where: str) -> tuple[str, ...]:
     """Brackets ``(A0* * *)`` -> B-A0 I-A0 I-A0."""
     tags: list[str] = []
     label, opened = "", 0
     for line, cell in cells:
-        where = f"{path}, line {line}, column {column + 1}"
+        place = f"{where}, line {line}, column {column + 1}"
         match = _BRACKET.fullmatch(cell)
         if match is None:
-            raise InputError(f"{where}: {cell!r} is no bracket such as (ARG0*, * or *)")
+            raise InputError(f"{place}: {cell!r} is no bracket such as (ARG0*, * or *)")
         opens = match["label"]
         if opens and label:
             raise InputError(
-                f"{where}: {opens} opens inside {label}, which opened in line {opened}; "
+                f"{place}: {opens} opens inside {label}, which opened in line {opened}; "
                 f"arguments of one predicate must not nest"
             )
         if opens:
@@ -185,10 +196,10 @@ def _bio_tags(cells: Sequence[tuple[int, str]], column: int, path: Path) -> tupl
             tags.append(f"I-{label}" if label else "O")
         if match["end"]:
             if not label:
-                raise InputError(f"{where}: {cell!r} closes an argument that never opened")
+                raise InputError(f"{place}: {cell!r} closes an argument that never opened")
             label = ""
     if label:
         raise InputError(
-            f"{path}, line {opened}, column {column + 1}: {label} opens and is never closed"
+            f"{where}, line {opened}, column {column + 1}: {label} opens and is never closed"
         )
     return tuple(tags)

@@ -3,7 +3,7 @@
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,23 +56,25 @@ class QaExample:
 
 def read_squad(path: Path) -> list[QaExample]:
     """Every question of a file, in its order."""
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give a file")
     try:
-        text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if text.strip() else {"data": []}
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error})") from None
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}, line {error.lineno}, column {error.colno}: broken JSON ({error.msg})"
-        ) from None
-    return list(_questions(values, path))
+    return list(_questions(text, str(path))) if text.strip() else []
 
 
 def parse_questions(lines: Iterable[str], where: str) -> Iterator[QaExample]:
-    """``question TAB context`` on a line each."""
+    """``question TAB context`` on a line each; or SQuAD's json, whose answers are left out."""
+    lines = iter(lines)
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        if line.lstrip().startswith("{"):
+            text = "\n" * (number - 1) + line + "".join(lines)
+            yield from (replace(example, answers=()) for example in _questions(text, where))
+            return
         question, tab, context = line.rstrip("\r\n").partition("\t")
         if not tab or not question.strip() or not context.strip():
             raise InputError(
@@ -124,19 +126,25 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> TokenSpan | None:
     return (first, last) if first <= last else None
 
 
-def _questions(values: Any, path: Path) -> Iterator[QaExample]:
-    where = f"{path}"
+def _questions(text: str, source: str) -> Iterator[QaExample]:
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{source}, line {error.lineno}, column {error.colno}: broken JSON ({error.msg})"
+        ) from None
+    where = source
     try:
         for article in values["data"]:
             title = article.get("title", "untitled")
             for number, paragraph in enumerate(article["paragraphs"]):
-                where = f"{path}: paragraph {number} of {title!r}"
+                where = f"{source}: paragraph {number} of {title!r}"
                 passage = Passage(_text(paragraph["context"], where))
                 for question in paragraph["qas"]:
-                    where = f"{path}: question {question.get('id', '?')!r}"
+                    where = f"{source}: question {question.get('id', '?')!r}"
                     answers = _answers(question.get("answers", []), passage.text, where)
-                    text = _text(question["question"], where)
-                    yield QaExample(str(question["id"]), passage, text, answers)
+                    asked = _text(question["question"], where)
+                    yield QaExample(str(question["id"]), passage, asked, answers)
     except (KeyError, TypeError, AttributeError) as error:
         cause = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(
