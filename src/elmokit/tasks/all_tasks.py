@@ -3,11 +3,12 @@
 from typing import Any
 
 from elmokit.errors import InputError
-from elmokit.tasks import entailment, ner, sentiment
+from elmokit.tasks import coref, entailment, ner, sentiment, squad, srl
 from elmokit.tasks.task import Task
 
 TASKS: dict[str, Task[Any, Any]] = {
-    task.name: task for task in (ner.TASK, sentiment.TASK, entailment.TASK)
+    task.name: task
+    for task in (ner.TASK, sentiment.TASK, entailment.TASK, srl.TASK, coref.TASK, squad.TASK)
 }
 
 
