@@ -39,6 +39,13 @@ _ENGLISH_ABBREVIATIONS = """
 _HARD_END = re.compile(r"[。！？｡।॥؟۔։።။។]+[\"'”’»)\]）」』】》〉]*|\n[^\S\n]*(?=\n)")
 
 
+# 'He said "Stop!" and left': what begins in lower case goes on, if only a quote or bracket closed.
+_CLOSED = ('"', "'", "”", "’", "»", ")", "]")
+
+_SEEN_IN_LOWER_CASE = 0b1110000
+"""Punkt's flags for a word that began in lower case at the start, in the middle, or anywhere."""
+
+
 class Sentence(NamedTuple):
     """A piece of a text without outer space; ``text`` is exactly ``text[start:end]``."""
 
@@ -74,24 +81,33 @@ class SentenceSplitter:
         from nltk.tokenize.punkt import PunktTrainer
 
         trainer = PunktTrainer()
-        for text in texts:
-            trainer.train(text, finalize=False)
-        trainer.finalize_training()
+        trainer.train("\n\n".join(texts))
         parameters = trainer.get_params()
         parameters.abbrev_types.update(_ENGLISH_ABBREVIATIONS)
+        # A word never seen in lower case is a name, learned from "St. Petersburg" and the like.
+        parameters.sent_starters = {
+            word
+            for word in parameters.sent_starters
+            if parameters.ortho_context[word] & _SEEN_IN_LOWER_CASE
+        }
         return cls(parameters)
 
     def split(self, text: str) -> list[Sentence]:
         """Sentences of ``text`` in order; every character that is not space is in one of them."""
-        sentences = []
+        spans: list[tuple[int, int]] = []
         for piece_start, piece_end in _hard_pieces(text):
+            num_before = len(spans)
             for start, end in self._spans(text, piece_start, piece_end):
-                sentence = text[start:end]
-                start += len(sentence) - len(sentence.lstrip())
-                sentence = sentence.strip()
-                if sentence:
-                    sentences.append(Sentence(sentence, start, start + len(sentence)))
-        return sentences
+                start, end = _without_outer_space(text, start, end)
+                if start == end:
+                    continue
+                if len(spans) > num_before and text[start].islower():
+                    previous_start, previous_end = spans[-1]
+                    if text[previous_end - 1] in _CLOSED:
+                        spans.pop()
+                        start = previous_start
+                spans.append((start, end))
+        return [Sentence(text[start:end], start, end) for start, end in spans]
 
     def _spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Punkt's sentences, found in windows: the last of a window is seen again in the next."""
@@ -129,7 +145,11 @@ class SentenceSplitter:
             "abbreviations": sorted(self._parameters.abbrev_types),
             "collocations": sorted(map(list, self._parameters.collocations)),
             "sentence_starters": sorted(self._parameters.sent_starters),
-            "orthography": dict(sorted(self._parameters.ortho_context.items())),
+            "orthography": {
+                word: flags
+                for word, flags in sorted(self._parameters.ortho_context.items())
+                if flags
+            },
         }
 
     @classmethod
@@ -160,6 +180,12 @@ def _default_splitter() -> SentenceSplitter:
     parameters = PunktParameters()
     parameters.abbrev_types.update(_ENGLISH_ABBREVIATIONS)
     return SentenceSplitter(parameters)
+
+
+def _without_outer_space(text: str, start: int, end: int) -> tuple[int, int]:
+    sentence = text[start:end].lstrip()
+    start = end - len(sentence)
+    return start, start + len(sentence.rstrip())
 
 
 def _hard_pieces(text: str) -> Iterator[tuple[int, int]]:
