@@ -63,6 +63,12 @@ class TrainedTask:
     progress: FitState | None = None
     """How its training went, if it was trained just now."""
 
+    def prepare(self, examples: Sequence[Any], *, quiet: bool = True) -> None:
+        """Have the layer cache, if there is one, hold these examples."""
+        source = self.model.vectors.source
+        if isinstance(source, LayerCache):
+            source.prepare((s for e in examples for s in self.task.sentences(e)), quiet=quiet)
+
     def predict(self, examples: Sequence[Any]) -> list[Any]:
         return predict_all(self.task, self.model, examples, self.config.fit, quiet=True)
 

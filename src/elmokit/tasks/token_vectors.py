@@ -67,11 +67,11 @@ class TokenVectors(nn.Module):
         self.words = WordVectors(words, config.words.random_dim)
         self.spell = Utf8Characters(config.characters.max_characters)
         self.char_cnn = _char_cnn(config) if config.characters.num_filters else None
-        self._source = source  # not a module: its weights are not the task's
         if config.elmo.where == "none":
             source = None
         elif source is None:
             raise InputError(f"elmo.where is {config.elmo.where!r}, but no ELMo model was given")
+        self.source = source  # not a module: its weights are not the task's
         self.layer = _one_layer(config.elmo, source) if source else None
         self.elmo_dim = source.dim if source else 0
         self.input_mix = _mix(config.elmo, source, config.elmo.at_input)
@@ -148,8 +148,8 @@ class TokenVectors(nn.Module):
     def _layers(self, sentences: Sentences) -> Tensor | None:
         if self.input_mix is None and self.output_mix is None:
             return None
-        assert self._source is not None
-        layers = self._source.layers(sentences)
+        assert self.source is not None
+        layers = self.source.layers(sentences)
         if self.layer is not None:
             layers = layers[:, self.layer : self.layer + 1]
         if layers.shape[2] == 0:  # nothing but empty sentences

@@ -1,0 +1,127 @@
+"""The free data that stand in for the paper's: training, development and test sets of six tasks.
+
+``root`` is the folder into which the archives were unpacked (wnut17/, sst/, nli/, ...). Nothing of
+a test set is ever trained or stopped on; every split follows from the files alone.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmokit.errors import InputError
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.readers.coreference import split_by_name
+from elmokit.tasks.readers.entailment import SentencePair
+
+HELD_OUT_PAIRS = 2000
+HELD_OUT_ARTICLES = 40
+
+
+class Splits(NamedTuple):
+    train: list[Any]
+    dev: list[Any]
+    test: list[Any]
+
+
+def benchmark_splits(name: str, root: Path) -> Splits:
+    """The three sets of a task."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder; give the one that holds wnut17, sst, nli ...")
+    if name not in _SPLITS:
+        raise InputError(f"no benchmark data for the task {name!r}; for {', '.join(_SPLITS)}")
+    return _SPLITS[name](root)
+
+
+def hold_out_by_premise(
+    pairs: Sequence[SentencePair], num_held_out: int, seed: int = 0
+) -> tuple[list[SentencePair], list[SentencePair]]:
+    """(kept, held out): premises, with all their pairs, go one way or the other.
+
+    Premises are drawn until ``num_held_out`` pairs are reached; both lists keep the given order.
+    """
+    premises = list(dict.fromkeys(pair.premise for pair in pairs))
+    of_premise: dict[tuple[str, ...], int] = dict.fromkeys(premises, 0)
+    for pair in pairs:
+        of_premise[pair.premise] += 1
+    chosen: set[tuple[str, ...]] = set()
+    num_chosen = 0
+    for place in np.random.default_rng(seed).permutation(len(premises)).tolist():
+        if num_chosen >= num_held_out:
+            break
+        chosen.add(premises[place])
+        num_chosen += of_premise[premises[place]]
+    kept = [pair for pair in pairs if pair.premise not in chosen]
+    return kept, [pair for pair in pairs if pair.premise in chosen]
+
+
+def _entities(root: Path) -> Splits:
+    names = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
+    return _files("ner", root / "wnut17", names)
+
+
+def _sentiment(root: Path) -> Splits:
+    return _files("sentiment", root / "sst", ("train.txt", "dev.txt", "test.txt"))
+
+
+def _entailment(root: Path) -> Splits:
+    """SNLI's training set cannot be had here: its development set and the counterfactual pairs.
+
+    2,000 of the development pairs, grouped by premise, are held out for early stopping. The few
+    training pairs whose premise stands in the test set too are left out.
+    """
+    read, folder = find_task("entailment").read, root / "nli"
+    test = read(folder / "snli_1.0_test.jsonl")
+    seen = {pair.premise for pair in test}
+    pairs = [pair for pair in read(folder / "snli_1.0_dev.jsonl") if pair.premise not in seen]
+    kept, held_out = hold_out_by_premise(pairs, HELD_OUT_PAIRS)
+    seen |= {pair.premise for pair in held_out}
+    revised = read(folder / "counterfactual-all-train.tsv")
+    return Splits(kept + [pair for pair in revised if pair.premise not in seen], held_out, test)
+
+
+def _roles(root: Path) -> Splits:
+    names = ("ewt.train.conll", "ewt.dev.conll", "ewt.test.conll")
+    return _files("srl", root / "ewt-propbank", names)
+
+
+def _coreference(root: Path) -> Splits:
+    read = find_task("coref").read
+    split = split_by_name(root / "litbank" / "conll")
+    return Splits(*([one for path in paths for one in read(path)] for paths in split))
+
+
+def _questions(root: Path) -> Splits:
+    """SQuAD's test set is not public: its development set is the test set here.
+
+    For early stopping, the last articles of the training file, in order of title, are held out.
+    """
+    read = find_task("squad").read
+    examples = read(root / "squad" / "train.json")
+    titles = sorted({_title(example.name) for example in examples})
+    held_out = set(titles[-HELD_OUT_ARTICLES:])
+    return Splits(
+        [example for example in examples if _title(example.name) not in held_out],
+        [example for example in examples if _title(example.name) in held_out],
+        read(root / "squad" / "dev.json"),
+    )
+
+
+def _title(question_name: str) -> str:
+    return question_name.split("#")[0]
+
+
+def _files(task: str, folder: Path, names: Sequence[str]) -> Splits:
+    train, dev, test = (find_task(task).read(folder / name) for name in names)
+    return Splits(train, dev, test)
+
+
+_SPLITS: dict[str, Callable[[Path], Splits]] = {
+    "ner": _entities,
+    "sentiment": _sentiment,
+    "entailment": _entailment,
+    "srl": _roles,
+    "coref": _coreference,
+    "squad": _questions,
+}
