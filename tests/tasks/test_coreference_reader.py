@@ -123,3 +123,8 @@ def test_typed_text_is_split_into_documents_sentences_and_tokens() -> None:
         CorefDocument("- 1", (("Ann", "came", "."), ("She", "sat", ".")), ()),
         CorefDocument("- 2", (("Bye", "."),), ()),
     ]
+
+
+def test_columns_given_for_prediction_lose_their_mentions(tmp_path: Path) -> None:
+    expected = [d._replace(clusters=()) for d in read_coreference(write(tmp_path, CONLL_2012))]
+    assert list(parse_documents(CONLL_2012.splitlines(keepends=True), "-")) == expected

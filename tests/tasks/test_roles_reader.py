@@ -96,6 +96,11 @@ def test_typed_text_without_a_predicate_is_refused() -> None:
         list(parse_roles(["_Go_ !", "Yes ."], "-"))
 
 
+def test_columns_given_for_prediction_lose_their_arguments(tmp_path: Path) -> None:
+    expected = [e._replace(tags=None) for e in read_roles(write(tmp_path, PROPBANK))]
+    assert list(parse_roles(PROPBANK.splitlines(keepends=True), "-")) == expected
+
+
 def test_a_real_file_has_the_predicates_its_readme_states(shared: Path, tmp_path: Path) -> None:
     with tarfile.open(shared / "data" / "ewt-propbank.tar.xz") as archive:
         member = next(m for m in archive.getmembers() if m.name.endswith("ewt.dev.conll"))

@@ -90,3 +90,10 @@ def test_typed_questions_stand_before_a_tab() -> None:
     assert example.passage.words == ("Ann", "came", ".")
     with pytest.raises(InputError, match="line 1: expected a question, a tab"):
         list(parse_questions(["Who came?\n"], "-"))
+
+
+def test_json_given_for_prediction_loses_its_answers(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"text": "Art", "answer_start": 0}])
+    values = json.dumps(json.loads(path.read_text()), indent=1)
+    (example,) = parse_questions(values.splitlines(keepends=True), "-")
+    assert (example.name, example.passage.text, example.answers) == ("q7", CONTEXT, ())
