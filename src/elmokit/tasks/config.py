@@ -37,13 +37,10 @@ class WordsConfig:
     """A training word that ``vectors`` lacks is learned from this many occurrences on."""
     max_words: int = 400_000
     """Read at most this many words of ``vectors``."""
-    random_dim: int = 0
-    """Adds a fixed random vector of this width a word: the control for ELMo's extra width."""
 
     def __post_init__(self) -> None:
         require(self.dim >= 1, f"words.dim must be at least 1, got {self.dim}")
         require(self.min_count >= 1, f"words.min_count must be at least 1, got {self.min_count}")
-        require(self.random_dim >= 0, "words.random_dim must not be negative")
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,8 @@ class ElmoConfig:
     """lambda of the paper: this much of ||s||^2 is added to the loss."""
     dropout: float = 0.5
     layer_norm: bool = False
+    random_dim: int = 0
+    """At the input, a fixed random vector of this width a word: the control, in ELMo's place."""
 
     def __post_init__(self) -> None:
         require(
@@ -84,6 +83,7 @@ class ElmoConfig:
         )
         require(self.l2 >= 0, f"elmo.l2 must not be negative, got {self.l2}")
         require(0 <= self.dropout < 1, f"elmo.dropout must lie in [0, 1), got {self.dropout}")
+        require(self.random_dim >= 0, "elmo.random_dim must not be negative")
 
     @property
     def at_input(self) -> bool:

@@ -23,7 +23,7 @@ from elmokit.tasks.config import WordsConfig
 
 PADDING, UNKNOWN = 0, 1
 RANDOM_ROWS = 20_000
-"""Rows of the control's random table; rarer words share one."""
+"""Rows of the control's random table; words beyond share them."""
 
 
 class StaticVectors(NamedTuple):
@@ -91,24 +91,16 @@ class WordVectors(nn.Module):
     """(B, T) ids -> (B, T, dim), zero for padding."""
 
     fixed: Tensor
-    random: Tensor
 
-    def __init__(self, table: WordTable, random_dim: int = 0) -> None:
+    def __init__(self, table: WordTable) -> None:
         super().__init__()
         self.learned = nn.Parameter(table.learned.clone())
         # Written once with the vocabulary, not with every checkpoint; hence not persistent.
         self.register_buffer("fixed", table.fixed, persistent=False)
-        generator = torch.Generator().manual_seed(0)
-        random = torch.randn(RANDOM_ROWS if random_dim else 0, random_dim, generator=generator)
-        self.register_buffer("random", random, persistent=False)
-        self.dim = table.dim + random_dim
+        self.dim = table.dim
 
     def forward(self, ids: Tensor) -> Tensor:
-        vectors = self._lookup(ids) * (ids != PADDING)[..., None]
-        if len(self.random) == 0:
-            return vectors
-        control = self.random[ids % RANDOM_ROWS] * (ids != PADDING)[..., None]
-        return torch.cat([vectors, control], dim=-1)
+        return self._lookup(ids) * (ids != PADDING)[..., None]
 
     def _lookup(self, ids: Tensor) -> Tensor:
         num_learned = len(self.learned)
@@ -117,6 +109,22 @@ class WordVectors(nn.Module):
             return learned
         fixed = self.fixed[(ids - num_learned).clamp(min=0)]
         return torch.where((ids < num_learned)[..., None], learned, fixed)
+
+
+class RandomVectors(nn.Module):
+    """The control for ELMo: vectors of its width that say nothing but which word it is."""
+
+    table: Tensor
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        random = torch.randn(RANDOM_ROWS, dim, generator=torch.Generator().manual_seed(0))
+        random[PADDING] = 0
+        self.register_buffer("table", random, persistent=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        rows = torch.where(ids == PADDING, PADDING, 1 + ids % (RANDOM_ROWS - 1))
+        return nn.functional.embedding(rows, self.table)
 
 
 def read_vectors(path: Path, max_words: int) -> StaticVectors:

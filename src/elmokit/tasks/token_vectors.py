@@ -21,7 +21,7 @@ from elmokit.errors import InputError
 from elmokit.model.char_cnn import CharCnn
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.config import ElmoConfig, TaskConfig
-from elmokit.tasks.static_vectors import WordTable, WordVectors
+from elmokit.tasks.static_vectors import RandomVectors, WordTable, WordVectors
 from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
 
 Sentences = Sequence[Sequence[str]]
@@ -64,7 +64,7 @@ class TokenVectors(nn.Module):
         super().__init__()
         self.config = config.elmo
         self.word_table = words
-        self.words = WordVectors(words, config.words.random_dim)
+        self.words = WordVectors(words)
         self.spell = Utf8Characters(config.characters.max_characters)
         self.char_cnn = _char_cnn(config) if config.characters.num_filters else None
         if config.elmo.where == "none":
@@ -76,11 +76,13 @@ class TokenVectors(nn.Module):
         self.elmo_dim = source.dim if source else 0
         self.input_mix = _mix(config.elmo, source, config.elmo.at_input)
         self.output_mix = _mix(config.elmo, source, config.elmo.at_output)
+        self.random = RandomVectors(config.elmo.random_dim) if config.elmo.random_dim else None
         self.dropout = nn.Dropout(config.elmo.dropout)
         self.input_dim = (
             self.words.dim
             + config.characters.num_filters
             + (self.elmo_dim if self.input_mix is not None else 0)
+            + config.elmo.random_dim
         )
 
     @property
@@ -128,6 +130,8 @@ class TokenVectors(nn.Module):
         if self.input_mix is not None:
             assert tensors.layers is not None
             parts.append(self.dropout(self.input_mix(tensors.layers)))
+        if self.random is not None:
+            parts.append(self.dropout(self.random(tensors.words)))
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
     def at_output(self, hidden: Tensor, tensors: TokenTensors) -> Tensor:
