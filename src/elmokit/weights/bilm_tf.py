@@ -21,7 +21,7 @@ from elmokit.weights.bilm_tf_options import (
     options_of_config,
 )
 from elmokit.weights.build import build_bilm, build_softmax, meta_bilm
-from elmokit.weights.folders import read_json, writing_model
+from elmokit.weights.folders import read_json, require_space, writing_model
 from elmokit.weights.hdf5 import dataset_names, open_hdf5, read_tensor
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.settled import read_settled, write_settled
@@ -241,6 +241,8 @@ def _row_names(indexer: TokenIndexer, num_rows: int) -> Vocabulary:
 
 
 def _write_hdf5(path: Path, datasets: dict[str, Tensor]) -> None:
+    # Out of space, the HDF5 library cannot even close its file, and crashes: ask before.
+    require_space(path, sum(4 * tensor.numel() for tensor in datasets.values()))
     with h5py.File(path, "w") as file:
         for name, tensor in datasets.items():
             file[name] = tensor.detach().cpu().float().contiguous().numpy()

@@ -1,6 +1,9 @@
 """Write a model's folder whole or not at all, and never over something that is not a model."""
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +42,18 @@ def writing_model(folder: Path) -> Iterator[Path]:
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{folder}: cannot write the model ({reason}); nothing was left") from None
+
+
+def require_space(path: Path, num_bytes: int) -> None:
+    """Raise OSError unless a file of ``num_bytes`` (and a little more) can be written here."""
+    wanted = num_bytes + 2**16
+    if not hasattr(os, "posix_fallocate"):
+        if shutil.disk_usage(path.parent).free < wanted:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, wanted)
+    path.unlink()
 
 
 def read_json(path: Path) -> dict[str, Any]:
