@@ -36,7 +36,9 @@ def train(
     vectors: Annotated[
         str | None, typer.Option(help="GloVe text file, or folder of words.txt and vectors.npy.")
     ] = None,
-    recipe: Annotated[Path | None, typer.Option(help="TOML file of settings.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="paper (the default), cpu, or a TOML file of settings.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="TABLE.NAME=VALUE, as in fit.batch_size=16.")

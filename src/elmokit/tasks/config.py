@@ -19,6 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+BUILT_IN = Path(__file__).parent.parent / "recipes" / "tasks"
 Where = Literal["none", "input", "output", "both"]
 Optimiser = Literal["adam", "adadelta", "adagrad", "sgd"]
 
@@ -175,6 +176,16 @@ def changed(config: TaskConfig, values: dict[str, Any], where: str) -> TaskConfi
         old = getattr(config, name)
         new[name] = from_dict(type(old), {**to_dict(old), **table}, f"{where}: [{name}]")
     return dataclasses.replace(config, **new)
+
+
+def find_recipe(task: str, name_or_path: str | Path) -> Path:
+    """``paper`` and ``cpu`` come with elmokit, a recipe a task; anything else is a file."""
+    built_in = BUILT_IN / str(name_or_path) / f"{task}.toml"
+    path = built_in if built_in.exists() else Path(name_or_path)
+    if not path.is_file():
+        names = ", ".join(sorted(folder.name for folder in BUILT_IN.iterdir()))
+        raise InputError(f"{name_or_path}: no such recipe; elmokit's own are {names}")
+    return path
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

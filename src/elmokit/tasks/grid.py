@@ -72,8 +72,8 @@ class Grid:
     out: Path
     elmo: str | None
     """None: the model that ships with elmokit."""
-    recipes: Path | None = None
-    """A folder with NAME.toml for each task; None: the paper's settings."""
+    recipe: str = "cpu"
+    """``paper`` or ``cpu``: elmokit's own recipes, one a task."""
     settings: tuple[str, ...] = ()
     """For every run, after the recipe's and before the variant's."""
     seeds: int | None = None
@@ -144,8 +144,7 @@ def _load(elmo: str | None) -> Embedder:
 
 
 def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
-    recipe = grid.recipes / f"{run.task}.toml" if grid.recipes else None
-    config = configured(run.task, recipe, [*grid.settings])
+    config = configured(run.task, grid.recipe, grid.settings)
     config = changed(config, parse_settings(run.variant.settings), run.variant.name)
     minutes = grid.max_minutes or config.fit.max_minutes
     config = replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))

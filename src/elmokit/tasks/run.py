@@ -24,7 +24,7 @@ from elmokit.errors import InputError
 from elmokit.files import write_json
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import TaskConfig, changed, parse_settings, read_recipe
+from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings, read_recipe
 from elmokit.tasks.fit import FitState, evaluate, fit, load_weights, predict_all
 from elmokit.tasks.layer_cache import DEFAULT_GIGABYTES, ComputedLayers, LayerCache
 from elmokit.tasks.readers.lines import read_lines
@@ -217,11 +217,12 @@ def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
     return list(given)
 
 
-def configured(name: str, recipe: Path | None, settings: Sequence[str]) -> TaskConfig:
+def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) -> TaskConfig:
     """The task's defaults, changed by a recipe, then by ``table.name=value`` settings."""
     config = find_task(name).defaults()
     if recipe is not None:
-        config = changed(config, read_recipe(recipe), str(recipe))
+        path = find_recipe(name, recipe)
+        config = changed(config, read_recipe(path), str(path))
     return changed(config, parse_settings(settings), "--set")
 
 
