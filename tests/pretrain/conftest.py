@@ -1,6 +1,8 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from tiny_corpus import prepare_tiny
 
 from elmokit.pretrain.corpus import Corpus
@@ -14,3 +16,12 @@ def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_data: Path) -> Corpus:
     return Corpus.open(tiny_data)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Models this small only lose by a second thread; test_objective checks that way apart."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

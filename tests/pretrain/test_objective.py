@@ -51,11 +51,13 @@ def plain_loss(top: Tensor, softmax: Softmax, part: DirectionBatch, rows: Tensor
     return (everything.logsumexp(dim=1) - wanted).mean()
 
 
+@pytest.mark.parametrize("num_threads", [1, 2])
 @pytest.mark.parametrize("num_negatives", [0, 8])
 @pytest.mark.parametrize("reset_share", [0.0, 0.5])
 def test_a_step_has_the_loss_and_gradients_of_plain_autograd(
-    tiny: Corpus, num_negatives: int, reset_share: float
+    tiny: Corpus, num_negatives: int, reset_share: float, num_threads: int
 ) -> None:
+    torch.set_num_threads(num_threads)
     recipe = tiny_recipe(num_negatives=num_negatives, reset_share=reset_share)
     torch.manual_seed(3)
     bilm = BiLm(recipe.model)
@@ -82,7 +84,9 @@ def test_a_step_has_the_loss_and_gradients_of_plain_autograd(
     for name, weight in bilm.named_parameters():
         torch.testing.assert_close(found[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
     rows = slice(None) if batch.softmax_rows is None else batch.softmax_rows
-    torch.testing.assert_close(result.softmax.weight, softmax.weight.grad[rows], atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(
+        result.softmax.weight, softmax.weight.grad[rows], atol=1e-6, rtol=1e-4
+    )
     torch.testing.assert_close(result.softmax.bias, softmax.bias.grad[rows], atol=1e-6, rtol=1e-4)
 
 

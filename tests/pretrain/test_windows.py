@@ -8,7 +8,9 @@ from elmokit.pretrain.corpus import Corpus, Split
 from elmokit.pretrain.windows import BEGIN, END, UNKNOWN, Lanes, Windows
 
 
-def slow_streams(split: Split, num_words: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def slow_streams(
+    split: Split, num_words: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """(input, target) pairs of the whole split, forward and backward."""
     sentences = [part.tolist() for part in np.split(split.tokens, split.starts[1:])]
     forward, backward = [], []

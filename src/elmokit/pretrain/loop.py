@@ -26,7 +26,13 @@ from elmokit.pretrain.distributed import World, joined_world, local_lanes
 from elmokit.pretrain.objective import Objective, StepResult
 from elmokit.pretrain.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
-from elmokit.pretrain.recipe import Recipe, apply_change, read_recipe, recipe_from_dict
+from elmokit.pretrain.recipe import (
+    Recipe,
+    apply_change,
+    read_recipe,
+    recipe_from_dict,
+    with_word_table,
+)
 from elmokit.pretrain.run_log import RunLog
 from elmokit.pretrain.windows import Windows
 
@@ -62,7 +68,7 @@ def train(
         torch.manual_seed(recipe.train.seed)
         corpus = Corpus.open(data)
         bilm, softmax = start_from or (
-            BiLm(recipe.model),
+            BiLm(with_word_table(recipe.model, len(corpus.vocabulary))),
             Softmax(len(corpus.vocabulary), recipe.model.lstm.projection_dim),
         )
         trainer = Trainer(recipe, corpus, out, world, bilm.to(device), softmax.to(device))
@@ -125,7 +131,9 @@ class Trainer:
         self.objective: nn.Module = Objective(bilm, softmax, config.dropout)
         if world.size > 1:
             self.objective = nn.parallel.DistributedDataParallel(self.objective)
-        self.optimizers = Optimizers(bilm.parameters(), softmax, config)
+        self.optimizers = Optimizers(
+            bilm.parameters(), softmax, config, is_sampled=self.maker.sampler is not None
+        )
         self.checkpoints = Checkpoints(run, config.keep_checkpoints)
         self.state = bilm.zero_state(self.lanes.count)
         self.step = 0
@@ -195,7 +203,8 @@ class Trainer:
         scale = float(config.window) if config.scale_loss_by_window else 1.0
         seed = (config.seed * 1_000_003 + self.step) * self.world.size + self.world.rank
         result: StepResult = self.objective(batch.to(self.bilm.device), self.state, seed, scale)
-        result.loss.backward()  # type: ignore[no-untyped-call]
+        if result.loss.requires_grad:  # not while only the softmax is fitted
+            result.loss.backward()  # type: ignore[no-untyped-call]
         gradient = self.world.average(result.softmax)
         try:
             self.optimizers.step(gradient, learning_rate(config, self.step / self.total_steps))

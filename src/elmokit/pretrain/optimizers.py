@@ -15,7 +15,13 @@ from elmokit.pretrain.recipe import TrainConfig
 class Optimizers:
     """Both optimisers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
 
-    def __init__(self, parameters: Iterable[nn.Parameter], softmax: Softmax, train: TrainConfig):
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        softmax: Softmax,
+        train: TrainConfig,
+        is_sampled: bool,
+    ) -> None:
         self.train = train
         self.softmax = softmax
         self.parameters = [weight for weight in parameters if weight.requires_grad]
@@ -27,7 +33,7 @@ class Optimizers:
             self.sparse = _optimizer(torch.optim.Adagrad, rows, rate, start)
         else:
             self.dense = _optimizer(torch.optim.Adam, self.parameters, rate)
-            kind = torch.optim.SparseAdam if train.num_negatives else torch.optim.Adam
+            kind = torch.optim.SparseAdam if is_sampled else torch.optim.Adam
             self.sparse = _optimizer(kind, rows, rate)
 
     def step(self, gradient: SoftmaxGradient, rate: float) -> float:
@@ -75,7 +81,8 @@ def learning_rate(train: TrainConfig, done: float) -> float:
     """The rate when a share ``done`` of the budget has been used."""
     if done < train.warmup_share:
         return train.learning_rate * done / train.warmup_share
-    left = max(0.0, (1.0 - done) / max(1.0 - train.warmup_share, 1e-9))
+    share = min(train.decay_share, 1.0 - train.warmup_share)
+    left = min(1.0, (1.0 - done) / share) if share > 0 else 1.0
     factor = {
         "constant": 1.0,
         "linear": left,

@@ -1,11 +1,13 @@
 """HELD-OUT PERPLEXITY by the full softmax: every prediction counted, ``<UNK>`` targets too."""
 
 import math
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
+from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.side_by_side import side_by_side
@@ -16,6 +18,7 @@ from elmokit.pretrain.recipe import TrainConfig
 from elmokit.pretrain.windows import UNKNOWN, Lanes, Window, Windows
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIds
+from elmokit.weights.pretrained import PretrainedModel
 
 Start = Literal["fresh", "carried"]
 MAX_LANES, WINDOW = 64, 32
@@ -71,6 +74,24 @@ def measure_perplexity(
     count = windows.num_positions
     forward, backward = (math.exp(total / count) for total in nats)
     return Perplexity(forward, backward, start, count, unknown / count)
+
+
+def perplexity_of(
+    model: PretrainedModel, data: Path, part: Literal["heldout", "train"], start: Start
+) -> Perplexity:
+    """Of a model with a softmax, on a corpus prepared with the model's vocabulary."""
+    if model.output_words is None:
+        raise InputError(
+            f"{model.source}: this model has no softmax; give it one with  elmokit finetune"
+        )
+    corpus = Corpus.open(data)
+    if corpus.vocabulary.words != model.output_words.vocabulary.words:
+        raise InputError(
+            f"{data}: was not prepared with the vocabulary of {model.source}; perplexities over "
+            f"different vocabularies cannot be compared: prepare it with  --vocabulary vocab.txt"
+        )
+    split = corpus.heldout if part == "heldout" else corpus.train
+    return measure_perplexity(model.bilm, model.output_words.softmax, corpus, split, start)
 
 
 def _both_directions(

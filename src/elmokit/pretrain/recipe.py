@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from elmokit.config import ModelConfig, from_dict, require, to_dict
 from elmokit.errors import InputError
+from elmokit.text.token_ids import word_table_size
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,7 +35,9 @@ class TrainConfig:
     optimizer: Literal["adam", "adagrad"] = "adam"
     learning_rate: float = 0.002
     schedule: Literal["constant", "linear", "cosine"] = "linear"
-    """How the rate falls to zero over the budget."""
+    """How the rate falls to zero at the end of the budget."""
+    decay_share: float = 1.0
+    """The rate falls over this last share of the budget and is held before it."""
     warmup_share: float = 0.02
     dropout: float = 0.0
     clip_norm: float = 10.0
@@ -62,7 +65,7 @@ class TrainConfig:
             require(value >= 1, f"train.{name} must be at least 1, got {value}")
         for name in ("num_negatives", "patience"):
             require(getattr(self, name) >= 0, f"train.{name} must not be negative")
-        for name in ("warmup_share", "dropout", "reset_share"):
+        for name in ("decay_share", "warmup_share", "dropout", "reset_share"):
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, f"train.{name} must lie between 0 and 1, got {value}")
         require(self.dropout < 1.0, "train.dropout must be less than 1")
@@ -78,6 +81,13 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         return {**to_dict(self.model), "train": to_dict(self.train)}
+
+
+def with_word_table(model: ModelConfig, num_words: int) -> ModelConfig:
+    """The model with a word table, where it has one, for a vocabulary of ``num_words``."""
+    if model.words is None:
+        return model
+    return replace(model, words=replace(model.words, num_words=word_table_size(num_words)))
 
 
 def read_recipe(name_or_path: str | Path, changes: Sequence[str] = ()) -> Recipe:
@@ -118,8 +128,9 @@ def apply_change(values: dict[str, Any], change: str) -> None:
 def recipe_from_dict(values: dict[str, Any], where: str) -> Recipe:
     values = dict(values)
     train = from_dict(TrainConfig, values.pop("train", {}), f"{where} [train]")
-    if "words" in values and "char_cnn" not in values:
-        values["char_cnn"] = None
+    if values.get("words") is not None:
+        values["words"] = {"num_words": 1, **values["words"]}  # the corpus will tell
+        values.setdefault("char_cnn", None)
     draft = from_dict(ModelConfig, values, where)
     # Where widths agree, the layer between them is left out, as in the published files.
     lstm = dict(values.get("lstm", {}))

@@ -14,6 +14,7 @@ from elmokit.text.characters import (
     Characters,
     Utf8Characters,
 )
+from elmokit.text.vocabulary import Vocabulary
 
 
 class TokenIds(NamedTuple):
@@ -65,6 +66,11 @@ _MASK_ROWS = 1  # a word table starts with a row of zeros, as a character table 
 def word_table_rows(vocabulary_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Vocabulary ids -> rows of a word table."""
     return vocabulary_ids + _MASK_ROWS
+
+
+def word_table_ids(vocabulary: Vocabulary) -> dict[str, int]:
+    """Each word's row of a word table."""
+    return {word: number + _MASK_ROWS for number, word in enumerate(vocabulary.words)}
 
 
 def word_table_size(num_words: int) -> int:

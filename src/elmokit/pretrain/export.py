@@ -1,0 +1,71 @@
+"""A RUN -> A MODEL: the weights of a checkpoint as something others can load."""
+
+from pathlib import Path
+from typing import Literal
+
+from elmokit.config import ModelConfig
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.pretrain.checkpoint import Checkpoints, read_checkpoint
+from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.loop import read_run
+from elmokit.pretrain.recipe import with_word_table
+from elmokit.text.characters import Utf8Characters
+from elmokit.text.token_ids import TokenIndexer, word_table_ids
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.weights.bilm_tf import write_bilm_tf
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.tensor_files import StorageType
+
+Which = Literal["best", "latest"]
+
+
+def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
+    """The model of a run's best (by held-out perplexity) or latest checkpoint."""
+    recipe, data = read_run(run)
+    checkpoints = Checkpoints(run, keep=1)
+    path = (checkpoints.best() if which == "best" else None) or checkpoints.latest()
+    if path is None:
+        raise InputError(f"{run}: this run has no checkpoint yet; let it train a little longer")
+    content = read_checkpoint(path)
+    vocabulary = Corpus.open(data).vocabulary
+    bilm = BiLm(with_word_table(recipe.model, len(vocabulary)))
+    bilm.load_state_dict(content["bilm"])
+    softmax = Softmax(len(vocabulary), recipe.model.lstm.projection_dim)
+    softmax.load_state_dict(content["softmax"])
+    tokens = content["step"] * recipe.train.batch_size * recipe.train.window
+    return PretrainedModel(
+        bilm,
+        indexer_of(bilm.config, vocabulary),
+        format="native",
+        source=str(run),
+        output_words=OutputWords(softmax, vocabulary),
+        card={"trained_by": "elmokit", "tokens_seen": str(tokens)},
+    )
+
+
+def export(
+    run: Path,
+    out: Path,
+    format: Literal["native", "bilm-tf"] = "native",
+    which: Which = "best",
+    dtype: StorageType = "float32",
+) -> PretrainedModel:
+    """Write a run's model: native, or HDF5 with options.json, vocabulary and softmax."""
+    model = read_trained(run, which)
+    if format == "native":
+        write_native(model, out, dtype)
+    else:
+        write_bilm_tf(model, out)
+    return model
+
+
+def indexer_of(config: ModelConfig, vocabulary: Vocabulary) -> TokenIndexer:
+    """How a model trained here spells its tokens."""
+    characters = Utf8Characters(config.char_cnn.max_characters) if config.char_cnn else None
+    if config.words is None:
+        return TokenIndexer(characters)
+    word_ids = word_table_ids(vocabulary)
+    return TokenIndexer(characters, word_ids, word_ids[vocabulary.words[vocabulary.unknown]])

@@ -1,0 +1,105 @@
+"""DOMAIN TRANSFER: go on training a biLM on the text of a task, without labels."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from elmokit.errors import InputError
+from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.loop import train
+from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
+from elmokit.pretrain.recipe import Recipe, TrainConfig, apply_change, recipe_from_dict
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+
+FINETUNE = TrainConfig(
+    batch_size=32,
+    learning_rate=0.0005,
+    warmup_share=0.05,
+    num_epochs=1.0,
+    evaluate_every=2000,
+    checkpoint_every=500,
+)
+"""One gentle epoch; the softmax, where it must be fitted first, gets one with a larger rate."""
+SOFTMAX_RATE = 0.002
+
+
+class FinetuneResult(NamedTuple):
+    before: Perplexity
+    after: Perplexity
+    fitted_words: int
+    """Softmax rows the model did not bring: fitted first, with the LSTMs frozen."""
+
+
+def finetune(
+    model: PretrainedModel,
+    data: Path,
+    out: Path,
+    changes: Sequence[str] = (),
+    device: str = "cpu",
+) -> FinetuneResult:
+    """Write the tuned model to folder ``out``; its runs are kept in ``out``.run and can resume.
+
+    Softmax rows are taken over for the words the model knows. Where rows are missing (a
+    published model has none), they are fitted first with all else frozen, and ``before`` is
+    measured after that: what the old biLM knows of the new text.
+    """
+    if model.config.characters != "utf8" or model.config.char_cnn is None:
+        raise InputError(
+            f"{model.source}: only models on UTF-8 characters can be fine-tuned, because their "
+            f"input is open to new words"
+        )
+    recipe = _recipe(model, changes)
+    corpus = Corpus.open(data)
+    softmax, num_new = carry_over(model.output_words, corpus.vocabulary, model)
+    runs = out.with_name(out.name + ".run")
+    bilm = model.bilm
+    if num_new:
+        bilm.requires_grad_(False)
+        fit = replace(recipe, train=replace(recipe.train, learning_rate=SOFTMAX_RATE))
+        train(fit, data, runs / "softmax", resume=True, start_from=(bilm, softmax), device=device)
+        bilm.requires_grad_(True)
+    before = measure_perplexity(bilm, softmax, corpus, corpus.heldout)
+    result = train(
+        recipe, data, runs / "tune", resume=True, start_from=(bilm, softmax), device=device
+    )
+    if result.perplexity is None:
+        raise InputError(f"{out}: stopped before the end; the same command goes on")
+    tuned = replace(
+        model,
+        settled=None,
+        output_words=OutputWords(softmax, corpus.vocabulary),
+        card={**model.card, "finetuned_on": str(data)},
+    )
+    write_native(tuned, out)
+    return FinetuneResult(before, result.perplexity, num_new)
+
+
+def carry_over(
+    old: OutputWords | None, vocabulary: Vocabulary, model: PretrainedModel
+) -> tuple[Softmax, int]:
+    """A softmax over ``vocabulary`` with the rows the model has; and how many it lacks."""
+    softmax = Softmax(len(vocabulary), model.config.lstm.projection_dim)
+    known = [
+        number for number, word in enumerate(vocabulary.words) if old and word in old.vocabulary
+    ]
+    if old is not None and known:
+        rows = torch.tensor([old.vocabulary.id_of(vocabulary.words[number]) for number in known])
+        with torch.no_grad():
+            softmax.weight[known] = old.softmax.weight[rows]
+            softmax.bias[known] = old.softmax.bias[rows]
+    return softmax, len(vocabulary) - len(known)
+
+
+def _recipe(model: PretrainedModel, changes: Sequence[str]) -> Recipe:
+    values = Recipe(model.config, FINETUNE).to_dict()
+    for change in changes:
+        if not change.startswith("train."):
+            raise InputError(f"--set {change}: fine-tuning can only change train.* settings")
+        apply_change(values, change)
+    return recipe_from_dict(values, "--set")

@@ -1,0 +1,50 @@
+"""The curves of a run, drawn from its log."""
+
+from pathlib import Path
+
+from elmokit.errors import InputError, missing_extra
+from elmokit.files import replacing_file
+from elmokit.pretrain.run_log import read_log
+
+
+def plot_run(run: Path, out: Path) -> None:
+    """Held-out perplexity, training loss and learning rate against tokens, as a PNG (or SVG)."""
+    events = read_log(run / "log.jsonl" if run.is_dir() else run)
+    training = [event for event in events if event["event"] == "train"]
+    heldout = [event for event in events if event["event"] == "heldout"]
+    if not training and not heldout:
+        raise InputError(f"{run}: there is nothing to draw yet; the log has no measurements")
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise missing_extra("matplotlib", "plot", "drawing a run") from None
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    for name, style in (("forward", "-"), ("backward", "--")):
+        left.plot(
+            [event["tokens"] / 1e6 for event in heldout],
+            [event[f"{name}_perplexity"] for event in heldout],
+            style, marker="o", markersize=3, label=name,
+        )  # fmt: skip
+        right.plot(
+            [event["tokens"] / 1e6 for event in training],
+            [event[f"{name}_loss"] for event in training],
+            style, label=name,
+        )  # fmt: skip
+    left.set(title="held-out perplexity (full softmax)", xlabel="million tokens", yscale="log")
+    right.set(title="training loss (not comparable with it)", xlabel="million tokens")
+    rates = right.twinx()
+    rates.plot(
+        [event["tokens"] / 1e6 for event in training],
+        [event["learning_rate"] for event in training],
+        color="grey", linewidth=0.8,
+    )  # fmt: skip
+    rates.set_ylabel("learning rate", color="grey")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend()
+    with replacing_file(out) as aside:
+        figure.savefig(aside, format=out.suffix.lstrip(".") or "png", dpi=140)
+    pyplot.close(figure)

@@ -1,0 +1,88 @@
+"""The biLM as a language model: the next word, the previous one, or the one in a blank."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from elmokit.errors import InputError
+from elmokit.model.lstm import LstmStack
+from elmokit.text.tokenize import tokenize
+from elmokit.weights.pretrained import PretrainedModel
+
+BLANK = "___"
+
+
+class Guess(NamedTuple):
+    word: str
+    log_probability: float
+
+
+class Predictions(NamedTuple):
+    """The best words for one place, by what stands before it, after it, and both."""
+
+    left: list[str]
+    right: list[str]
+    forward: list[Guess]
+    backward: list[Guess]
+    combined: list[Guess]
+
+
+def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) -> Predictions:
+    """Words for the blank ``___`` in ``text``; without a blank, the word after the text.
+
+    ``combined`` multiplies the two directions' probabilities and normalises again: each direction
+    is one expert who has seen half of the context.
+    """
+    if model.output_words is None:
+        raise InputError(
+            f"{model.source}: this model has no softmax, so it cannot predict words; "
+            f"give it one with  elmokit finetune"
+        )
+    left, right = _around_blank(text)
+    scores = torch.stack(
+        [
+            _log_probabilities(model, model.bilm.forward_lstm, [model.indexer.begin, *left]),
+            _log_probabilities(model, model.bilm.backward_lstm, [model.indexer.end, *right[::-1]]),
+        ]
+    )  # (2, V)
+    both = scores.sum(dim=0).log_softmax(dim=0)
+    words = model.output_words.vocabulary.words
+
+    def best(values: Tensor) -> list[Guess]:
+        found = values.topk(min(top, len(words)))
+        return [
+            Guess(words[number], value)
+            for value, number in zip(found.values.tolist(), found.indices.tolist(), strict=True)
+        ]
+
+    return Predictions(left, right, best(scores[0]), best(scores[1]), best(both))
+
+
+def _around_blank(text: str | Sequence[str]) -> tuple[list[str], list[str]]:
+    if not isinstance(text, str):
+        tokens = list(text)
+        parts = [tokens, []] if BLANK not in tokens else [[], []]
+        if BLANK in tokens:
+            place = tokens.index(BLANK)
+            parts = [tokens[:place], tokens[place + 1 :]]
+            if BLANK in parts[1]:
+                raise InputError(f"there is more than one blank {BLANK} in {' '.join(tokens)!r}")
+        return parts[0], parts[1]
+    sides = text.split(BLANK)
+    if len(sides) > 2:
+        raise InputError(f"there is more than one blank {BLANK} in {text!r}")
+    tokens_of_sides = [[token.text for token in tokenize(side)] for side in sides]
+    return tokens_of_sides[0], tokens_of_sides[1] if len(sides) == 2 else []
+
+
+@torch.no_grad()
+def _log_probabilities(model: PretrainedModel, stack: LstmStack, tokens: list[str]) -> Tensor:
+    """(V,) of the word that follows ``tokens`` in this direction's reading."""
+    assert model.output_words is not None
+    table = model.bilm.encoder(model.indexer.encode(tokens))
+    rows = torch.arange(len(tokens))
+    outputs, _ = stack.infer(table, rows, [1] * len(tokens), stack.zero_state(1))
+    logits: Tensor = model.output_words.softmax(outputs[-1][-1:])[0]
+    return logits.log_softmax(dim=0)

@@ -1,0 +1,122 @@
+"""What a run leaves behind: models in both formats, predictions, fine-tuned models."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_corpus import tiny_recipe, write_sentences
+
+import elmokit
+from elmokit.errors import InputError
+from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.export import export, read_trained
+from elmokit.pretrain.finetune import finetune
+from elmokit.pretrain.loop import train
+from elmokit.pretrain.plot import plot_run
+from elmokit.pretrain.predict import predict
+from elmokit.pretrain.prepare import PrepareConfig, prepare
+from elmokit.pretrain.recipe import recipe_from_dict
+from elmokit.weights.load import load_pretrained
+
+SENTENCES = [["the", "cat", "saw", "a", "zebra"], ["blue"]]
+
+
+@pytest.fixture(scope="module")
+def run(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("exported") / "run"
+    train(tiny_recipe(num_epochs=1.0), tiny_data, out)
+    return out
+
+
+@pytest.mark.parametrize("format", ["native", "bilm-tf"])
+def test_an_exported_model_gives_the_trained_models_vectors(
+    run: Path, tmp_path: Path, format: str
+) -> None:
+    export(run, tmp_path / "model", format=format)
+    loaded = load_pretrained(tmp_path / "model")
+    trained = read_trained(run)
+    for name, weight in trained.bilm.state_dict().items():
+        assert torch.equal(weight, loaded.bilm.state_dict()[name]), name
+    assert loaded.output_words is not None
+    assert torch.equal(loaded.output_words.softmax.weight, trained.output_words.softmax.weight)
+    assert loaded.output_words.vocabulary.words == trained.output_words.vocabulary.words
+
+
+def test_a_model_on_a_word_table_is_trained_exported_and_read_back(
+    tiny_data: Path, tiny: Corpus, tmp_path: Path
+) -> None:
+    values = {"lstm": {"dim": 12, "projection_dim": 7}, "words": {"dim": 7}}
+    values["train"] = {"batch_size": 4, "window": 6, "num_negatives": 0, "num_epochs": 2.0,
+                       "learning_rate": 0.01}  # fmt: skip
+    train(recipe_from_dict(values, "words"), tiny_data, tmp_path / "run")
+    vectors = []
+    for format in ("native", "bilm-tf"):
+        export(tmp_path / "run", tmp_path / format, format=format)
+        vectors.append(elmokit.load(tmp_path / format).layers(SENTENCES)[0])
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+    unknown = elmokit.load(tmp_path / "native").layers([["zebra"], ["qwerty"]])
+    np.testing.assert_array_equal(unknown[0], unknown[1])
+
+
+def test_prediction_fills_a_blank_from_both_sides(run: Path) -> None:
+    model = read_trained(run)
+    found = predict(model, "the cat ___ a dog", top=5)
+    assert (found.left, found.right) == (["the", "cat"], ["a", "dog"])
+    whole = predict(model, "the cat ___ a dog", top=1000)
+    total = sum(np.exp(guess.log_probability) for guess in whole.combined)
+    assert total == pytest.approx(1.0, abs=1e-5)
+    for guess in whole.combined[:3]:
+        assert guess.word in model.output_words.vocabulary
+    other = predict(model, "the cat ___ under", top=5)
+    assert other.forward == found.forward, "the next word sees the left side alone"
+    assert other.backward != found.backward
+
+
+def test_prediction_with_two_blanks_is_refused(run: Path) -> None:
+    with pytest.raises(InputError, match="more than one blank"):
+        predict(read_trained(run), "___ and ___")
+
+
+def test_prediction_without_a_softmax_is_refused(run: Path) -> None:
+    model = read_trained(run)
+    model.output_words = None
+    with pytest.raises(InputError, match="no softmax"):
+        predict(model, "the ___")
+
+
+def other_domain(folder: Path) -> Path:
+    text = folder / "domain.txt"
+    write_sentences(text, 300, seed=9)
+    text.write_text(text.read_text().replace("cat", "lynx").replace("house", "castle"))
+    config = PrepareConfig(pretokenized=True, heldout=0.1, vocabulary_size=20)
+    prepare([str(text)], folder / "domain", config)
+    return folder / "domain"
+
+
+@pytest.mark.parametrize("has_softmax", [True, False])
+def test_finetuning_lowers_the_perplexity_on_the_domain(
+    run: Path, tmp_path: Path, has_softmax: bool
+) -> None:
+    model = read_trained(run)
+    if not has_softmax:
+        model.output_words = None
+    before = {name: weight.clone() for name, weight in model.bilm.state_dict().items()}
+    sets = ["train.batch_size=4", "train.learning_rate=0.01", "train.window=6"]
+    result = finetune(model, other_domain(tmp_path), tmp_path / "tuned", sets)
+    assert result.after.mean < result.before.mean
+    assert result.fitted_words == (20 if not has_softmax else result.fitted_words)
+    assert 0 < result.fitted_words
+    tuned = load_pretrained(tmp_path / "tuned")
+    assert any(not torch.equal(before[n], w) for n, w in tuned.bilm.state_dict().items())
+
+
+def test_a_run_is_drawn(run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot_run(run, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_without_a_checkpoint_cannot_be_exported(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no run\.json"):
+        export(tmp_path, tmp_path / "out")
