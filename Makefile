@@ -1,0 +1,46 @@
+# A bare `make` lists the commands.
+VENV ?= .venv
+PYTHON ?= python3
+BIN = $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit bench clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+INSTALL = $(BIN)/pip install --quiet --constraint constraints.txt
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.plain: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) torch
+	$(INSTALL) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.plain
+	$(INSTALL) --editable '.[all,dev]'
+	@touch $@
+
+demo: $(VENV)/.plain  ## set up, then show two meanings of one word with the shipped model
+	$(BIN)/elmokit demo
+
+test: lint types unit  ## set up, then lint, type-check and test
+
+lint: $(VENV)/.dev  ## ruff
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev  ## mypy --strict on src
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev  ## pytest
+	$(BIN)/pytest
+
+bench: $(VENV)/.dev  ## the speed ratios of docs/benchmarks.md
+	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/train.py
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
