@@ -133,6 +133,23 @@ def test_vectors_follow_the_weights() -> None:
     assert np.abs(before - after).max() > 0.01
 
 
+def test_vectors_follow_weights_that_autograd_did_not_see_change() -> None:
+    """As moving averages are swapped in: through ``.data``, then ``eval()``."""
+    bilm = small_bilm(seed=1)
+    sentence = ["the", "cat", "sat"]
+    run_fresh(bilm, INDEXER, [sentence])
+    for weight, other in zip(bilm.parameters(), small_bilm(seed=2).parameters(), strict=True):
+        weight.data.copy_(other)
+    found = run_fresh(bilm.eval(), INDEXER, [sentence])
+    assert_close(found, run_fresh(small_bilm(seed=2), INDEXER, [sentence]))
+
+
+def test_a_model_made_in_inference_mode_runs() -> None:
+    with torch.inference_mode():
+        [found] = run_fresh(small_bilm(seed=2), INDEXER, [["the", "cat"]])
+    assert_close([found], run_fresh(small_bilm(seed=2), INDEXER, [["the", "cat"]]))
+
+
 def test_a_batch_without_tokens_gives_layers_without_tokens() -> None:
     [one, other] = run_fresh(BILM, INDEXER, [[], []])
     assert one.shape == other.shape == (3, 0, 10)

@@ -61,6 +61,10 @@ class BiLm(nn.Module):
         """L + 1: the token layer counts."""
         return self.config.lstm.num_layers + 1
 
+    def train(self, mode: bool = True) -> "BiLm":
+        self._started = None
+        return super().train(mode)
+
     def zero_state(self, num_rows: int) -> BiLmState:
         return BiLmState(
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
@@ -153,9 +157,13 @@ class BiLm(nn.Module):
         """The state after the sentence marker, one row a direction.
 
         From a given start it is a constant of the model: computed once, kept until a weight moves.
+        In training it is not kept, for averages of weights are often swapped in unseen by autograd.
         """
-        weights = tuple((weight.data_ptr(), weight._version) for weight in self.parameters())
-        if is_fast and self._started is not None:
+        weights = tuple(
+            (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
+            for weight in self.parameters()
+        )
+        if is_fast and self._started is not None and not self.training:
             known_start, known_weights, state = self._started
             if known_start is start and known_weights == weights:
                 return state
