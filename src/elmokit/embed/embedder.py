@@ -20,6 +20,7 @@ from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.settled import settle
 
 if TYPE_CHECKING:
     from elmokit.text.tokenize import Token
@@ -28,7 +29,8 @@ Vectors = npt.NDArray[np.float32]
 Sentence = str | Sequence[str]
 """Raw text, tokenised by us, or tokens, taken as they are."""
 Start = Literal["fresh", "settled"] | BiLmState
-"""What every sentence starts from: zeros, the model's warmed state, or one row of your own."""
+"""What every sentence starts from: zeros, the model's warmed state (made from built-in English
+sentences where its files have none), or one row of your own."""
 Pooling = Literal["mean", "max", "ends"]
 
 BATCH_TOKENS = 8192
@@ -81,7 +83,7 @@ class Embedder:
 
         Made once; a model that is trained further needs a new Embedder.
         """
-        return fingerprint(self.bilm, self.indexer)
+        return fingerprint(self.pretrained)
 
     def __repr__(self) -> str:
         return f"Embedder({self.source!r}, layers={self.num_layers}, dim={self.dim})"
@@ -89,6 +91,7 @@ class Embedder:
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model; vectors still come back as NumPy arrays."""
         self.bilm.to(device)
+        self.__dict__.pop("_settled", None)
         return self
 
     def tokenize(self, text: str) -> "list[Token]":
@@ -169,11 +172,11 @@ class Embedder:
         "mean" and "max" run over its tokens. "ends" joins where each direction has read it all:
         the forward half of the last token and the backward half of the first.
         """
-        if how not in ("mean", "max", "ends"):
-            raise InputError(f"how must be mean, max or ends, got {how!r}")
+        require_pooling(how)
         dim = mixed_dim(mix, self.num_layers, self.dim)
         pooled = [
-            _pool(vectors, how, self.dim) for vectors in self.stream(sentences, mix, start=start)
+            pool_tokens(vectors, how, self.dim)
+            for vectors in self.stream(sentences, mix, start=start)
         ]
         return np.stack(pooled) if pooled else np.zeros((0, dim), dtype=np.float32)
 
@@ -241,17 +244,15 @@ class Embedder:
             if start.num_rows != 1:
                 raise InputError(f"a start must have one row, this state has {start.num_rows}")
             return start
-        if start == "fresh":
-            return None
-        if start == "settled":
-            return self._settled
-        raise InputError(f"start must be fresh, settled or a state of one row, got {start!r}")
+        require_start(start)
+        return None if start == "fresh" else self._settled
 
     @cached_property
     def _settled(self) -> BiLmState:
-        if self.pretrained.settled is None:
-            raise InputError(f"{self.source}: this model has no settled state; use start='fresh'")
-        return self.pretrained.settled
+        """Kept as one object: the biLM remembers the step over the marker by its identity."""
+        state = self.pretrained.settled or settle(self.pretrained)
+        sides = [type(side)(*(part.to(self.bilm.device) for part in side)) for side in state]
+        return BiLmState(*sides)
 
 
 def _several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -260,7 +261,18 @@ def _several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     return iter(sentences)
 
 
-def _pool(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
+def require_start(start: str) -> None:
+    if start not in ("fresh", "settled"):
+        raise InputError(f"start must be fresh, settled or a state of one row, got {start!r}")
+
+
+def require_pooling(how: str) -> None:
+    if how not in ("mean", "max", "ends"):
+        raise InputError(f"tokens are pooled by mean, max or ends, got {how!r}")
+
+
+def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
+    """(T, D) -> (D,), zeros where there are no tokens; ``dim`` is the width of one layer."""
     if len(vectors) == 0:
         return np.zeros(vectors.shape[1], dtype=np.float32)
     if how == "mean":

@@ -1,0 +1,90 @@
+"""The work behind ``elmokit embed`` and ``elmokit convert``: options in, a summary out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from elmokit.embed.embedder import BATCH_TOKENS, Pooling, Start, require_start
+from elmokit.embed.fasta import count_proteins, read_fasta
+from elmokit.embed.inputs import count_lines, read_sentences, require_inputs
+from elmokit.embed.load import load
+from elmokit.embed.to_file import embed_to_file, parse_selection
+from elmokit.embed.writers import Layout, require_suffix
+from elmokit.errors import InputError
+from elmokit.progress import meter
+from elmokit.weights.bilm_tf import write_bilm_tf
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
+from elmokit.weights.settled import settle
+
+
+@dataclass(frozen=True)
+class EmbedOptions:
+    """See ``elmokit embed --help``."""
+
+    model: Path | None = None
+    layers: str | None = None
+    pretokenized: bool = False
+    pool: str | None = None
+    float16: bool = False
+    start: str = "fresh"
+    batch_tokens: int = BATCH_TOKENS
+    keep_sentences: bool = True
+    protein: bool = False
+    id_field: int = 1
+    split_char: str = "|"
+    device: str = "cpu"
+    quiet: bool = False
+
+
+def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
+    require_suffix(out)
+    require_inputs(inputs)
+    require_start(options.start)
+    elmo = load(options.model, device=options.device)
+    default = "sum" if options.protein else "average"
+    selection = parse_selection(
+        options.layers or default, elmo.num_layers, cast(Pooling | None, options.pool)
+    )
+    layout = Layout(
+        dtype="float16" if options.float16 else "float32",
+        is_pooled=selection.pool is not None,
+        keep_sentences=options.keep_sentences and not options.protein,
+    )
+    if options.protein:
+        total, unit = count_proteins(inputs), "proteins"
+        items = read_fasta(inputs, id_field=options.id_field, split_char=options.split_char)
+    else:
+        total, unit = count_lines(inputs), "sentences"
+        items = read_sentences(inputs, pretokenized=options.pretokenized)
+    with meter("embed", unit, total, options.quiet) as progress:
+        num_tokens = embed_to_file(
+            elmo,
+            items,
+            out,
+            selection,
+            layout=layout,
+            start=cast(Start, options.start),
+            batch_tokens=options.batch_tokens,
+            progress=progress,
+        )
+    return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
+
+
+def run_convert(
+    model: Path, out: Path, *, to: str | None, float16: bool, with_settled: bool
+) -> str:
+    pretrained = load_pretrained(model)
+    target = to or ("bilm-tf" if pretrained.format == "native" else "native")
+    if target not in ("native", "bilm-tf"):
+        raise InputError(f"--to must be native or bilm-tf, got {target!r}")
+    if target == "bilm-tf":
+        if float16 or with_settled:
+            raise InputError("--float16 and --settle belong to the native format; add --to native")
+        write_bilm_tf(pretrained, out)
+    else:
+        if with_settled and pretrained.settled is None:
+            pretrained.settled = settle(pretrained)
+        write_native(pretrained, out, "float16" if float16 else "float32")
+    return f"{out}: written as {target}"
