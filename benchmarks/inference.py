@@ -1,0 +1,219 @@
+"""How fast is inference? Ratios to two other encoders, measured in one run, in turns.
+
+    python benchmarks/inference.py                       # both published sizes, a few minutes
+    python benchmarks/inference.py --size small --sentences 512 --repeats 1
+
+Weights are random, sentences natural (../shared/data when it is there, else generated).
+"""
+
+import argparse
+import json
+import lzma
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from inference_peers import FILE_ORDER_BATCH, FileOrder, LibraryLstm
+
+from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.embed.embedder import Embedder
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+
+SIZES = {
+    "small": ModelConfig(
+        lstm=LstmConfig(dim=1024, projection_dim=128), char_cnn=CharCnnConfig(num_highway=1)
+    ),
+    "original": ModelConfig(
+        lstm=LstmConfig(dim=4096, projection_dim=512), char_cnn=CharCnnConfig(num_highway=2)
+    ),
+}
+CORPUS = Path(__file__).parents[1] / "../shared/data/corpus/enwiki-0.txt.xz"
+
+
+def natural_sentences(count: int) -> list[list[str]]:
+    """Sentences of Wikipedia, tokenised; or words of a Zipf law where there is no corpus."""
+    if not CORPUS.is_file():
+        return generated_sentences(count)
+    from elmokit.text.sentences import SentenceSplitter
+    from elmokit.text.tokenize import words
+
+    splitter = SentenceSplitter.default()
+    sentences: list[list[str]] = []
+    with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            sentences += [words(sentence.text) for sentence in splitter.split(line)]
+            if len(sentences) >= count:
+                return sentences[:count]
+    return sentences
+
+
+def generated_sentences(count: int) -> list[list[str]]:
+    """Lengths and word frequencies like those of English text."""
+    draw = random.Random(1)
+    letters = "etaoinshrdlu"
+    lexicon = [
+        "".join(draw.choices(letters, k=draw.randint(1, 4) + rank.bit_length() // 2))
+        for rank in range(1, 40_000)
+    ]
+    weights = [1 / rank for rank in range(1, 40_000)]
+    lengths = [max(2, round(draw.lognormvariate(3.0, 0.55))) for _ in range(count)]
+    return [draw.choices(lexicon, weights, k=length) for length in lengths]
+
+
+def gemm_limit(seconds: float = 1.0) -> float:
+    """GFLOP/s of one large single-precision product on all threads: no encoder can beat it."""
+    size = 1536
+    left, right = torch.randn(size, size), torch.randn(size, size)
+    out = left @ right
+    best = float("inf")
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        started = time.perf_counter()
+        torch.mm(left, right, out=out)
+        best = min(best, time.perf_counter() - started)
+    return 2 * size**3 / best / 1e9
+
+
+def lstm_flop_a_token(config: ModelConfig, distinct_share: float) -> float:
+    """Multiplications and additions elmokit cannot avoid: all but the token encoder."""
+    gates = 2 * config.lstm.projection_dim * 4 * config.lstm.dim
+    projection = 2 * config.lstm.projection_dim * config.lstm.dim
+    first = gates * (1 + distinct_share) + projection
+    return 2 * (first + 2 * gates + projection)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def num_tokens(sentences: Sequence[Sequence[str]]) -> int:
+    return sum(map(len, sentences))
+
+
+def measure(name: str, config: ModelConfig, sentences: list[list[str]], repeats: int) -> None:
+    torch.manual_seed(0)
+    indexer = TokenIndexer.utf8()
+    pretrained = PretrainedModel(BiLm(config), indexer, "native", name)
+    file_order, library = FileOrder(config, indexer), LibraryLstm(config, indexer)
+    sample = sentences_of_batches(sentences, 4)
+    rates: dict[str, list[float]] = {key: [] for key in ("ours", "warm", "a", "b")}
+    limits = []
+    for _ in range(repeats):  # in turns, so that whatever else runs here slows all of them
+        elmo = Embedder(pretrained)  # with an empty cache of words
+        total = num_tokens(sentences)
+        rates["ours"].append(total / seconds_of(lambda: elmo.layers(sentences)))
+        rates["a"].append(num_tokens(sample) / seconds_of(lambda: file_order.run(sample)))
+        rates["warm"].append(total / seconds_of(lambda: elmo.layers(sentences)))
+        library.cache = type(library.cache)(library.encoder, indexer)
+        rates["b"].append(total / seconds_of(lambda: library.run(sentences)))
+        limits.append(gemm_limit())
+    middle = {key: statistics.median(values) for key, values in rates.items()}
+    limit = statistics.median(limits)
+    distinct = distinct_share_of_chunks(sentences)
+    share = middle["warm"] * lstm_flop_a_token(config, distinct) / (limit * 1e9)
+    words = len({token for sentence in sentences for token in sentence})
+    print(f"\n{name}: {config.lstm.dim}/{config.lstm.projection_dim}, ", end="")
+    print(f"{len(sentences):,} sentences, {total:,} tokens, {words:,} distinct words")
+    print(f"  elmokit, no word known yet   {middle['ours']:9,.0f} tokens/s")
+    print(f"  elmokit, all words known     {middle['warm']:9,.0f} tokens/s")
+    print(f"  (a) file order, every token  {middle['a']:9,.0f} tokens/s")
+    print(f"  (b) torch.nn.LSTM, cache     {middle['b']:9,.0f} tokens/s")
+    ratios = {key: [o / x for o, x in zip(rates["ours"], rates[key], strict=True)] for key in "ab"}
+    for key in "ab":
+        listed = ", ".join(f"{ratio:.1f}" for ratio in ratios[key])
+        print(f"  ratio to ({key})               {statistics.median(ratios[key]):9.1f}  ({listed})")
+    print(f"  GEMM limit                   {limit:9.0f} GFLOP/s, of which {share:.0%} reached")
+    latency(elmo, sentences)
+    load_and_memory(pretrained)
+
+
+def sentences_of_batches(sentences: list[list[str]], count: int) -> list[list[str]]:
+    """Some of (a)'s batches, spread over the file: its speed does not depend on how many."""
+    batches = [
+        sentences[start : start + FILE_ORDER_BATCH]
+        for start in range(0, len(sentences), FILE_ORDER_BATCH)
+    ]
+    chosen = batches[:: max(1, len(batches) // count)][:count]
+    return [sentence for batch in chosen for sentence in batch]
+
+
+def distinct_share_of_chunks(sentences: list[list[str]]) -> float:
+    from elmokit.embed.chunks import chunks_of
+
+    distinct = sum(
+        len({token for number in chunk for token in sentences[number]})
+        for chunk in chunks_of([len(sentence) for sentence in sentences], 8192)
+    )
+    return distinct / num_tokens(sentences)
+
+
+def latency(elmo: Embedder, sentences: list[list[str]]) -> None:
+    near = sorted(sentences, key=lambda sentence: abs(len(sentence) - 20))[:40]
+    times = [seconds_of(lambda: elmo.embed([sentence])) for sentence in near]  # noqa: B023
+    print(f"  one sentence of 20 tokens    {statistics.median(times) * 1e3:9.1f} ms")
+
+
+def load_and_memory(pretrained: PretrainedModel) -> None:
+    """In a process of its own: from a path to the first vectors, and the most memory it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write_native(pretrained, path)
+        command = [sys.executable, __file__, "--load", str(path)]
+        facts = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    print(f"  import                       {facts['import']:9.2f} s")
+    print(f"  load                         {facts['load']:9.2f} s")
+    print(f"  first sentence               {facts['first'] * 1e3:9.0f} ms")
+    print(f"  peak memory, loaded          {facts['memory_loaded']:9.0f} MB")
+    print(f"  peak memory, 256 sentences   {facts['memory_embedded']:9.0f} MB")
+
+
+def load(path: str, import_seconds: float) -> None:
+    import elmokit
+
+    facts = {"import": import_seconds}
+    started = time.perf_counter()
+    elmo = elmokit.load(path)
+    facts["load"] = time.perf_counter() - started
+    facts["first"] = seconds_of(lambda: elmo.embed([["Apple", "sells", "phones", "."]]))
+    facts["memory_loaded"] = peak_megabytes()
+    elmo.embed(generated_sentences(256))
+    facts["memory_embedded"] = peak_megabytes()
+    print(json.dumps(facts))
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--size", choices=[*SIZES, "both"], default="both")
+    parser.add_argument("--sentences", type=int, default=2048)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--load", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.load:
+        return load(arguments.load, time.perf_counter() - STARTED)
+    sentences = natural_sentences(arguments.sentences)
+    source = CORPUS.name if CORPUS.is_file() else "generated"
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, sentences: {source}")
+    for name, config in SIZES.items():
+        if arguments.size in (name, "both"):
+            measure(name, config, sentences, arguments.repeats)
+    return None
+
+
+if __name__ == "__main__":
+    main()
