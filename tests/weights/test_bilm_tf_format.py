@@ -141,6 +141,35 @@ def test_english_file_names_find_their_options(bilm_tf: Path) -> None:
     assert load_pretrained(weights).config.lstm.dim == 7
 
 
+def test_a_folder_of_several_models_asks_for_one_of_them(bilm_tf: Path) -> None:
+    for name in ("small", "medium"):
+        (bilm_tf / f"{name}_weights.hdf5").write_bytes((bilm_tf / "weights.hdf5").read_bytes())
+        (bilm_tf / f"{name}_options.json").write_bytes((bilm_tf / "options.json").read_bytes())
+    assert load_pretrained(bilm_tf).config.lstm.dim == 7  # weights.hdf5 is the usual name
+    (bilm_tf / "weights.hdf5").unlink()
+    with pytest.raises(InputError, match=r"several models \(medium_weights.hdf5, small_weights"):
+        load_pretrained(bilm_tf)
+    assert load_pretrained(bilm_tf / "small_weights.hdf5").config.lstm.dim == 7
+
+
+@pytest.mark.parametrize("name", ["softmax.hdf5", "elmo_softmax.hdf5", "elmo_softmax_weights.hdf5"])
+def test_the_softmax_beside_one_file_is_found(bilm_tf: Path, name: str) -> None:
+    weights = (bilm_tf / "weights.hdf5").rename(bilm_tf / "elmo_weights.hdf5")
+    (bilm_tf / "softmax.hdf5").rename(bilm_tf / name)
+    model = load_pretrained(weights)
+    assert model.output_words is not None and len(model.output_words.vocabulary) == 7
+
+
+def test_a_softmax_in_the_weights_themselves_is_found(bilm_tf: Path) -> None:
+    with (
+        h5py.File(bilm_tf / "softmax.hdf5") as file,
+        h5py.File(bilm_tf / "weights.hdf5", "a") as to,
+    ):
+        file.copy("softmax", to)
+    (bilm_tf / "softmax.hdf5").unlink()
+    assert load_pretrained(bilm_tf).output_words is not None
+
+
 def test_an_explicit_pair_is_read(bilm_tf: Path, tmp_path: Path) -> None:
     options = (bilm_tf / "options.json").rename(tmp_path / "elsewhere.json")
     assert load_pretrained(bilm_tf / "weights.hdf5", options=options).config.lstm.dim == 7

@@ -11,8 +11,14 @@ from elmokit.weights.pretrained import PretrainedModel
 
 
 def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
-    files = find_bilm_tf(folder)
-    model = read_bilm_tf(
+    model = read_bilm_tf_files(find_bilm_tf(folder), need_softmax=need_softmax)
+    model.source = str(folder)
+    model.card = card_of_meta(folder) | model.card
+    return model
+
+
+def read_bilm_tf_files(files: "BilmTfFiles", *, need_softmax: bool = True) -> PretrainedModel:
+    return read_bilm_tf(
         files.weights,
         files.options,
         vocabulary=files.vocabulary,
@@ -20,13 +26,10 @@ def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> Pretraine
         embedding=files.embedding,
         need_softmax=need_softmax,
     )
-    model.source = str(folder)
-    model.card = card_of_meta(folder) | model.card
-    return model
 
 
 class BilmTfFiles(NamedTuple):
-    """What lies in a folder (bilm-tf, AllenNLP, NLPL or SeqVec)."""
+    """What goes together (bilm-tf, AllenNLP, NLPL or SeqVec)."""
 
     weights: Path
     options: Path
@@ -36,45 +39,47 @@ class BilmTfFiles(NamedTuple):
 
 
 def find_bilm_tf(folder: Path) -> BilmTfFiles:
-    """Tell the HDF5 files of a folder apart by what is in them."""
-    roles: dict[str, Path] = {}
-    found = sorted((*folder.glob("*.hdf5"), *folder.glob("*.h5")), key=_by_usual_name)
-    for path in found:
-        with open_hdf5(path) as file:
-            for role, name in (
-                ("weights", "RNN_0"),
-                ("softmax", "softmax"),
-                ("words", "embedding"),
-            ):
-                if name in file:
-                    roles.setdefault(role, path)
-    if "weights" not in roles:
+    """The model of a folder; its HDF5 files are told apart by what is in them."""
+    found = [path for path in sorted(folder.iterdir()) if path.suffix in (".hdf5", ".h5")]
+    weights = [path for path in found if _holds(path, "RNN_0")]
+    usual = [path for path in weights if path.stem in ("model", "weights")]
+    if not weights:
         raise InputError(f"{folder}: no .hdf5 file here holds the weights of a biLM (RNN_0)")
-    weights = roles["weights"]
+    if len(weights) > 1 and not usual:
+        names = ", ".join(path.name for path in weights)
+        raise InputError(f"{folder}: holds several models ({names}); give the path of one of them")
+    return files_of(usual[0] if usual else weights[0])
+
+
+def files_of(weights: Path, options: Path | None = None) -> BilmTfFiles:
+    """What lies beside one file of weights and belongs to it."""
+    is_word_model = not _holds(weights, "char_embed") and not _holds(weights, "embedding")
     return BilmTfFiles(
         weights,
-        options_beside(weights),
+        options or options_beside(weights),
         vocabulary_beside(weights),
-        _unless_same(roles.get("softmax"), weights),
-        _separate_embedding(roles.get("words"), weights),
+        _softmax_beside(weights),
+        _embedding_beside(weights) if is_word_model else None,
     )
 
 
-def _by_usual_name(path: Path) -> tuple[int, str]:
-    usual = ("model.hdf5", "weights.hdf5")
-    return (usual.index(path.name) if path.name in usual else len(usual), path.name)
+def _holds(path: Path, name: str) -> bool:
+    with open_hdf5(path) as file:
+        return name in file
 
 
-def _unless_same(path: Path | None, weights: Path) -> Path | None:
-    return None if path == weights else path
+def _softmax_beside(weights: Path) -> Path | None:
+    stem = weights.stem.removesuffix("weights")
+    names = ("softmax.hdf5", f"{stem}softmax.hdf5", f"{stem}softmax_weights.hdf5")
+    return next((weights.parent / n for n in names if (weights.parent / n).is_file()), None)
 
 
-def _separate_embedding(path: Path | None, weights: Path) -> Path | None:
-    """Used only where the weights have no characters: a dump of a character model is no model."""
-    if path is None or path == weights:
-        return None
-    with open_hdf5(weights) as file:
-        return None if "char_embed" in file else path
+def _embedding_beside(weights: Path) -> Path | None:
+    """The rows of a word-id model, where they stand in a file of their own."""
+    for path in sorted(weights.parent.iterdir()):
+        if path.suffix in (".hdf5", ".h5") and path != weights and _holds(path, "embedding"):
+            return path
+    return None
 
 
 def options_beside(weights: Path) -> Path:

@@ -6,14 +6,12 @@ from pathlib import Path, PurePosixPath
 
 import elmokit
 from elmokit.errors import InputError
-from elmokit.weights.bilm_tf import read_bilm_tf
 from elmokit.weights.bilm_tf_folder import (
+    files_of,
     find_bilm_tf,
-    options_beside,
+    read_bilm_tf_files,
     read_bilm_tf_folder,
-    vocabulary_beside,
 )
-from elmokit.weights.hdf5 import open_hdf5
 from elmokit.weights.manylangs import is_manylangs, read_manylangs
 from elmokit.weights.native import is_native, read_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -77,14 +75,10 @@ def _read_folder(folder: Path, need_softmax: bool) -> PretrainedModel:
 
 
 def _read_pair(weights: Path, options: Path | None, need_softmax: bool) -> PretrainedModel:
-    """One .hdf5 file; the softmax and the words are taken from its folder where they fit it."""
-    with open_hdf5(weights):  # a bad file is named before a missing neighbour
-        pass
-    found = options or options_beside(weights)
-    if not found.is_file():
-        raise InputError(f"{found}: there is no such options file")
-    vocabulary = vocabulary_beside(weights)
-    return read_bilm_tf(weights, found, vocabulary=vocabulary, need_softmax=need_softmax)
+    """One .hdf5 file; the softmax and the words are taken from beside it."""
+    if options is not None and not options.is_file():
+        raise InputError(f"{options}: there is no such options file")
+    return read_bilm_tf_files(files_of(weights, options), need_softmax=need_softmax)
 
 
 def _read_zip(path: Path, need_softmax: bool) -> PretrainedModel:
