@@ -17,7 +17,7 @@ def entity_file(path: Path) -> Path:
     for number in range(20):
         name, place = NAMES[number % 5].split(), PLACES[number % 4].split()
         words = [*name, "saw", *place, "."]
-        tags = ["B-PER", "I-PER"][: len(name)] + ["O"] + ["B-LOC", "I-LOC"][: len(place)] + ["O"]
+        tags = [*["B-PER", "I-PER"][: len(name)], "O", *["B-LOC", "I-LOC"][: len(place)], "O"]
         lines += [f"{word} {tag}" for word, tag in zip(words, tags, strict=True)] + [""]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path

@@ -125,7 +125,7 @@ class _Run:
         loss = self.model.loss(examples)
         if not bool(torch.isfinite(loss)):
             raise InputError(
-                f"{self.folder}: the loss became {float(loss)} in epoch {self.state.epoch + 1}; "
+                f"{self.folder}: the loss became {loss.item()} in epoch {self.state.epoch + 1}; "
                 "lower fit.learning_rate"
             )
         self.optimiser.zero_grad(set_to_none=True)

@@ -97,7 +97,7 @@ class LayerCache:
         self.num_layers = embedder.num_layers
         self.dim = embedder.dim
         self.fingerprint = embedder.fingerprint
-        self.max_bytes = int(max_gigabytes * 1e9)
+        self.max_bytes = round(max_gigabytes * 1e9)
         self._computed = ComputedLayers(embedder)
         self._embedder = embedder
         self._root = folder or default_folder()

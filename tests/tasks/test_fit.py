@@ -1,0 +1,160 @@
+"""The fit loop: stopping, halving, averaging, and going on exactly where it was killed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.text import Text
+from torch import Tensor, nn
+
+from elmokit.errors import InputError
+from elmokit.tasks.config import FitConfig, TaskConfig
+from elmokit.tasks.fit import FitState, fit
+from elmokit.tasks.static_vectors import WordTable
+from elmokit.tasks.task import Scores, Task
+from elmokit.tasks.token_vectors import TokenVectors
+
+Number = tuple[float, float]
+
+
+class Line(nn.Module):
+    """Fits y = 3 x with dropout, so that the random state matters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        config = replace(TASK.defaults(), elmo=replace(TASK.defaults().elmo, where="none"))
+        self.vectors = TokenVectors(
+            config, WordTable([], torch.zeros(2, 1), torch.zeros(0, 1)), None
+        )
+        self.linear = nn.Linear(1, 1)
+        self.dropout = nn.Dropout(0.3)
+        self.num_steps = 0
+        self.die_at = -1
+
+    def loss(self, examples: Sequence[Number]) -> Tensor:
+        if self.num_steps == self.die_at:
+            os._exit(9)  # as a kill -9: nothing is cleaned up
+        self.num_steps += 1
+        x, y = torch.tensor(examples).t()
+        return (self.linear(self.dropout(x[:, None]))[:, 0] - y).square().mean()
+
+    def predict(self, examples: Sequence[Number]) -> list[float]:
+        return self.linear(torch.tensor(examples)[:, :1])[:, 0].tolist()
+
+
+def close(examples: Sequence[Number], predictions: Sequence[float]) -> Scores:
+    error = sum(abs(y - p) for (_, y), p in zip(examples, predictions, strict=True))
+    value = 99 / (1 + error / len(examples))
+    return Scores(value, {"closeness": value})
+
+
+TASK: Task[Number, float] = Task(
+    name="line", measure="closeness", unit="points", defaults=lambda: TaskConfig("line", None),
+    read=lambda path: [], parse=lambda lines, where: iter(()), sentences=lambda example: [["x"]],
+    labels=lambda examples: [], build=lambda *_: Line(), score=close,
+    render=lambda e, p: Text(), to_json=lambda e, p: {},
+)  # fmt: skip
+
+POINTS = [(x / 10, 3 * x / 10) for x in range(-10, 11)]
+CONFIG = FitConfig(learning_rate=0.05, batch_size=4, max_epochs=6, patience=6, ema=0.5)
+
+
+def run(
+    folder: Path, config: FitConfig = CONFIG, die_at: int = -1, **options: Any
+) -> tuple[Line, FitState]:
+    torch.manual_seed(config.seed)
+    model = Line()
+    model.die_at = die_at
+    state = fit(TASK, model, POINTS, POINTS[::3], config, folder, quiet=True, **options)
+    return model, state
+
+
+def test_a_run_killed_anywhere_ends_with_the_same_weights(tmp_path: Path) -> None:
+    whole, state = run(tmp_path / "whole")
+    script = (
+        "import sys; from pathlib import Path; from test_fit import run;"
+        "run(Path(sys.argv[1]), die_at=int(sys.argv[2]), checkpoint_seconds=0.0)"
+    )
+    folder = tmp_path / "killed"
+    for die_at in (9, 4, 11):  # of the steps since each start: inside epochs, past epochs
+        result = subprocess.run(
+            [sys.executable, "-c", script, str(folder), str(die_at)],
+            cwd=Path(__file__).parent,
+            check=False,
+        )
+        assert result.returncode == 9
+    resumed, resumed_state = run(folder)
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, resumed.state_dict()[name]), name
+    assert resumed.num_steps < whole.num_steps
+    assert (resumed_state.best_score, resumed_state.epoch) == (state.best_score, state.epoch)
+    logs = [
+        [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
+        for lines in ((f / "log.jsonl").open() for f in (tmp_path / "whole", folder))
+    ]
+    assert logs[0] == logs[1]
+
+
+def test_the_model_ends_with_its_best_epoch(tmp_path: Path) -> None:
+    model, state = run(tmp_path, replace(CONFIG, learning_rate=3.0, ema=0.0, max_epochs=9))
+    predictions = model.eval().predict(POINTS[::3])
+    assert close(POINTS[::3], predictions).main == pytest.approx(state.best_score, abs=1e-4)
+
+
+def test_patience_ends_a_run_that_stopped_improving(tmp_path: Path) -> None:
+    _, state = run(tmp_path, replace(CONFIG, learning_rate=1e-12, max_epochs=50, patience=3))
+    assert state.stopped == "patience"
+    assert state.epoch == state.best_epoch + 3
+
+
+def test_the_learning_rate_is_halved_when_the_score_stays(tmp_path: Path) -> None:
+    config = replace(CONFIG, learning_rate=1e-12, halve_after=2, patience=5, ema=0.0)
+    run(tmp_path, config)
+    rates = [json.loads(line)["learning_rate"] for line in (tmp_path / "log.jsonl").open()]
+    assert rates[0] == 1e-12
+    assert min(rates) <= 1e-12 / 4
+
+
+def test_a_finished_run_goes_on_when_given_more_epochs(tmp_path: Path) -> None:
+    run(tmp_path)
+    _, state = run(tmp_path, replace(CONFIG, max_epochs=8))
+    assert state.epoch == 8
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    run(tmp_path)
+    model, state = run(tmp_path)
+    assert model.num_steps == 0
+    assert state.epoch == 6
+
+
+def test_the_average_is_what_is_scored_and_kept(tmp_path: Path) -> None:
+    config = replace(CONFIG, max_epochs=1, ema=0.999)
+    torch.manual_seed(config.seed)
+    untrained = Line().linear.weight.detach().clone()
+    slow, _ = run(tmp_path / "average", config)
+    quick, _ = run(tmp_path / "plain", replace(config, ema=0.0))
+    assert (
+        abs(slow.linear.weight - untrained).max() < 0.1 * abs(quick.linear.weight - untrained).max()
+    )
+
+
+def test_a_loss_that_is_no_number_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"lower fit\.learning_rate"):
+        run(tmp_path, replace(CONFIG, optimiser="sgd", learning_rate=1e30, gradient_norm=0.0))
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "rate"), [("adam", 0.1), ("adadelta", 50.0), ("adagrad", 0.3), ("sgd", 0.1)]
+)
+def test_every_optimiser_lowers_the_loss(optimiser: Any, rate: float, tmp_path: Path) -> None:
+    run(tmp_path, replace(CONFIG, optimiser=optimiser, learning_rate=rate, ema=0.0))
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "log.jsonl").open()]
+    assert losses[-1] < 0.8 * losses[0]

@@ -1,0 +1,125 @@
+"""``elmokit task``: what a user types, and what they are told when something is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_overfit_a import CASES, entity_file, sentiment_file
+from typer.testing import CliRunner
+
+from elmokit.cli import app, tasks
+from elmokit.errors import InputError
+from elmokit.tasks.run import CacheConfig, configured, eval_task, load_task, train_task
+
+SMALL = [*CASES["ner"][1], "fit.max_epochs=2", "elmo.dropout=0.0"]
+assert tasks.task_app  # imported for its commands
+
+
+@pytest.fixture(scope="module")
+def entities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return entity_file(tmp_path_factory.mktemp("data") / "x.conll")
+
+
+@pytest.fixture(scope="module")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, entities: Path, tiny_elmo_folder: Path
+) -> Path:
+    """A run of a few epochs, made by the command."""
+    folder = tmp_path_factory.mktemp("run")
+    options = [f"--set={setting}" for setting in [*SMALL, "fit.max_epochs=15"]]
+    command = [
+        "task", "train", "ner", "--train", str(entities), "--dev", str(entities),
+        "--out", str(folder / "run"), "--elmo", str(tiny_elmo_folder), "--where", "input",
+        "--layers", "top", "--seed", "5", "--cache", str(folder / "cache"), *options,
+    ]  # fmt: skip
+    result = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "development F1" in result.stdout
+    return folder / "run"
+
+
+def test_train_writes_settings_log_and_result(trained: Path) -> None:
+    facts = json.loads((trained / "task.json").read_text())
+    assert facts["config"]["elmo"]["layers"] == "top"
+    assert facts["config"]["fit"]["seed"] == 5
+    assert facts["labels"] == ["LOC", "PER"]
+    result = json.loads((trained / "result.json").read_text())
+    assert result["train_examples"] == 20
+    assert set(result["mixes"]) == {"input"}
+    assert len((trained / "log.jsonl").read_text().splitlines()) == result["epoch"]
+
+
+def test_eval_prints_the_official_scores(trained: Path, entities: Path) -> None:
+    command = ["task", "eval", str(trained), "--test", str(entities), "--json"]
+    result = CliRunner().invoke(app, command, catch_exceptions=False)
+    scores = json.loads(result.stdout)
+    assert scores["F1"] == pytest.approx(eval_task(trained, entities, quiet=True).main)
+
+
+def test_predict_brackets_entities_and_speaks_json(trained: Path) -> None:
+    command = ["task", "predict", str(trained), "-"]
+    text = "Ann saw Rome .\nBob Lee saw New York .\n"
+    shown = CliRunner().invoke(app, command, input=text, catch_exceptions=False)
+    rows = CliRunner().invoke(app, [*command, "--json"], input=text, catch_exceptions=False)
+    lines = [json.loads(line) for line in rows.stdout.splitlines()]
+    assert [line["tokens"][0] for line in lines] == ["Ann", "Bob"]
+    for line, row in zip(shown.stdout.splitlines(), lines, strict=True):
+        for entity in row["entities"]:
+            assert f"[{entity['text']} {entity['label']}]" in line
+
+
+def test_a_label_unknown_to_the_model_counts_as_a_miss(trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "test.conll"
+    path.write_text("Ann B-PER\nfoo B-NEW\n")
+    scores = eval_task(trained, path, quiet=True)
+    assert scores.every["F1 NEW"] == 0.0
+
+
+def test_a_sentence_of_5000_tokens_is_tagged_and_trained_on(
+    trained: Path, tiny_elmo_folder: Path, entities: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.conll"
+    path.write_text("Ann B-PER\n" + "saw O\n" * 4998 + "Rome B-LOC\n\n" + entities.read_text())
+    assert eval_task(trained, path, quiet=True).main > 0
+    config = configured("ner", None, [*SMALL, "fit.max_epochs=1"])
+    out = tmp_path / "run"
+    train_task("ner", path, entities, out, elmo=tiny_elmo_folder, config=config,
+               cache=CacheConfig(tmp_path / "cache"), quiet=True)  # fmt: skip
+    assert (out / "best.safetensors").exists()
+
+
+def test_an_empty_file_is_named(trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "empty.conll"
+    path.write_text("\n\n")
+    with pytest.raises(InputError, match=r"empty\.conll: holds no sentences"):
+        eval_task(trained, path)
+
+
+def test_another_elmo_model_is_refused(trained: Path, tmp_path: Path) -> None:
+    from conftest import tiny_pretrained
+
+    from elmokit.weights.native import write_native
+
+    write_native(tiny_pretrained(seed=3), tmp_path / "other")
+    with pytest.raises(InputError, match="was trained with the ELMo model"):
+        load_task(trained, elmo=tmp_path / "other")
+
+
+def test_a_folder_that_holds_no_task_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no task\.json here"):
+        load_task(tmp_path)
+
+
+def test_a_folder_holds_one_run(trained: Path, entities: Path, tiny_elmo_folder: Path) -> None:
+    config = configured("ner", None, [*SMALL, "fit.learning_rate=0.5"])
+    with pytest.raises(InputError, match=r"other settings in \[.*\]; choose another --out"):
+        train_task("ner", entities, entities, trained, elmo=tiny_elmo_folder, config=config)
+
+
+def test_without_elmo_no_model_is_needed(tmp_path: Path) -> None:
+    file = sentiment_file(tmp_path / "x.tsv")
+    config = configured("sentiment", None, [*CASES["sentiment"][1], "elmo.where=none",
+                                            "fit.max_epochs=1"])  # fmt: skip
+    train_task("sentiment", file, file, tmp_path / "run", config=config, quiet=True)
+    assert json.loads((tmp_path / "run" / "task.json").read_text())["elmo"] is None
+    assert load_task(tmp_path / "run").elmo == ""

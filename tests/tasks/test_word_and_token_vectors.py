@@ -1,0 +1,167 @@
+"""Static vectors from files, and what stands at the input and the output of every task model."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
+from elmokit.tasks.config import CharactersConfig, ElmoConfig, TaskConfig, WordsConfig
+from elmokit.tasks.layer_cache import ComputedLayers
+from elmokit.tasks.static_vectors import (
+    UNKNOWN,
+    WordTable,
+    WordVectors,
+    build_word_table,
+    load_word_table,
+    read_vectors,
+)
+from elmokit.tasks.token_vectors import TokenVectors
+
+SENTENCES = [["Cats", "sleep", "zyx"], ["a"], []]
+
+
+@pytest.fixture
+def glove(tmp_path: Path) -> Path:
+    path = tmp_path / "glove.txt"
+    path.write_text("cats 1 2 3\nsleep 4 5 6\n. . . 7 8 9\nrun 0 1 0\n")
+    return path
+
+
+def vector_of(table: WordTable, token: str) -> list[float]:
+    found: list[float] = WordVectors(table)(torch.tensor([[table.id_of(token)]]))[0, 0].tolist()
+    return found
+
+
+def test_text_vectors_may_have_words_with_spaces_and_a_heading(glove: Path) -> None:
+    found = read_vectors(glove, 100)
+    assert found.words == ["cats", "sleep", ". . .", "run"]  # the last three fields are numbers
+    glove.write_text("2 3\ncats 1 2 3\nsleep 4 5 6\n")
+    assert read_vectors(glove, 100).vectors.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_npy_vectors_need_a_word_a_row(tmp_path: Path) -> None:
+    np.save(tmp_path / "vectors.npy", np.arange(6, dtype=np.float16).reshape(2, 3))
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    assert read_vectors(tmp_path, 100).vectors.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert read_vectors(tmp_path, 1).words == ["a"]
+    (tmp_path / "words.txt").write_text("a\n")
+    with pytest.raises(InputError, match="one row a word"):
+        read_vectors(tmp_path, 100)
+
+
+@pytest.mark.parametrize("text", ["cats 1 2 3\nsleep 4 5\n", "cats 1 2 3\nsleep 4 x 6\n", ""])
+def test_broken_vectors_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "glove.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"glove\.txt"):
+        read_vectors(path, 100)
+
+
+def test_a_word_never_trained_on_still_has_its_vector(glove: Path) -> None:
+    table = build_word_table(WordsConfig(vectors=str(glove)), ["cats"])
+    assert vector_of(table, "Run") == [0, 1, 0]
+    assert table.id_of("unheard-of") == UNKNOWN
+
+
+def test_words_the_vectors_lack_are_learned_when_frequent(glove: Path) -> None:
+    table = build_word_table(WordsConfig(vectors=str(glove)), ["a", "A", "rare", "cats"])
+    assert len(table.learned) == 3  # padding, unknown, a
+    assert table.id_of("A") == table.id_of("a") > UNKNOWN
+    assert table.id_of("rare") == UNKNOWN
+
+
+def test_only_training_words_are_tuned(glove: Path) -> None:
+    table = build_word_table(WordsConfig(vectors=str(glove), is_tuned=True), ["Cats", "cats"])
+    vectors = WordVectors(table)
+    ids = torch.tensor([[table.id_of("cats"), table.id_of("sleep"), 0]])
+    vectors(ids).sum().backward()
+    assert vectors.learned.grad is not None
+    assert vectors.learned.grad.sum(dim=1).tolist() == [0, 0, 3]  # padding, unknown, cats
+    assert vector_of(table, "sleep") == [4, 5, 6]
+
+
+def test_a_saved_table_is_the_same_table(glove: Path, tmp_path: Path) -> None:
+    table = build_word_table(WordsConfig(vectors=str(glove)), ["a", "a", "cats"])
+    table.save(tmp_path)
+    again = load_word_table(tmp_path)
+    for word in ("a", "cats", "run", "nothing"):
+        assert vector_of(again, word) == vector_of(table, word)
+
+
+def make(elmo: Embedder, **options: object) -> TokenVectors:
+    config = TaskConfig(
+        "any",
+        None,
+        words=WordsConfig(dim=4, min_count=1),
+        characters=CharactersConfig(num_filters=5, max_characters=9),
+        elmo=replace(ElmoConfig(dropout=0.0), **options),  # type: ignore[arg-type]
+    )
+    table = build_word_table(config.words, ["Cats", "sleep", "a"])
+    return TokenVectors(config, table, ComputedLayers(elmo))
+
+
+@pytest.mark.parametrize(
+    ("where", "input_dim", "output_dim"),
+    [("none", 9, 7), ("input", 21, 7), ("output", 9, 19), ("both", 21, 19)],
+)
+def test_elmo_stands_where_the_config_says(
+    tiny_elmo: Embedder, where: str, input_dim: int, output_dim: int
+) -> None:
+    vectors = make(tiny_elmo, where=where)
+    tensors = vectors.tensors(SENTENCES)
+    assert vectors(tensors).shape == (3, 3, input_dim)
+    assert vectors.input_dim == input_dim
+    hidden = vectors.at_output(torch.zeros(3, 3, 7), tensors)
+    assert hidden.shape == (3, 3, output_dim)
+    assert vectors.output_dim(7) == output_dim
+
+
+def test_a_sentence_has_the_same_vectors_in_any_batch(tiny_elmo: Embedder) -> None:
+    vectors = make(tiny_elmo, layer_norm=True)
+    together = vectors(vectors.tensors(SENTENCES))
+    alone = vectors(vectors.tensors([SENTENCES[1]]))
+    torch.testing.assert_close(together[1, :1], alone[0])
+    assert (together[1, 1:] == 0).all()
+    assert (together[2] == 0).all()
+
+
+def test_top_and_numbered_layers_have_only_their_gamma(tiny_elmo: Embedder) -> None:
+    layers = torch.from_numpy(tiny_elmo.layers([SENTENCES[0]])[0])
+    for choice, number in (("top", 2), ("0", 0), ("1", 1)):
+        vectors = make(tiny_elmo, layers=choice)
+        found = vectors(vectors.tensors([SENTENCES[0]]))[0, :, 9:]
+        torch.testing.assert_close(found, layers[number], rtol=1e-5, atol=1e-6)
+        assert float(vectors.penalty().detach()) == 0.0
+
+
+def test_a_layer_that_is_not_there_is_refused(tiny_elmo: Embedder) -> None:
+    with pytest.raises(InputError, match="layers are 0 to 2"):
+        make(tiny_elmo, layers="3")
+
+
+def test_the_penalty_is_lambda_times_the_squared_raw_weights(tiny_elmo: Embedder) -> None:
+    vectors = make(tiny_elmo, where="both", l2=0.5)
+    assert vectors.input_mix is not None and vectors.output_mix is not None
+    with torch.no_grad():
+        vectors.input_mix.raw_weights.copy_(torch.tensor([1.0, 2.0, 0.0]))
+        vectors.output_mix.raw_weights.copy_(torch.tensor([0.0, 0.0, 3.0]))
+    assert float(vectors.penalty().detach()) == pytest.approx(0.5 * (1 + 4 + 9))
+
+
+def test_the_mixes_belong_to_the_task_and_the_bilm_does_not(tiny_elmo: Embedder) -> None:
+    names = set(make(tiny_elmo, where="both").state_dict())
+    assert {"input_mix.gamma", "input_mix.raw_weights", "output_mix.gamma"} <= names
+    assert not any("lstm" in name or "encoder" in name for name in names)
+
+
+def test_the_control_stands_in_elmos_place(tiny_elmo: Embedder) -> None:
+    vectors = make(tiny_elmo, where="none", random_dim=12)
+    found = vectors(vectors.tensors(SENTENCES))
+    assert found.shape[2] == vectors.input_dim == 21
+    assert (found[1, 1:] == 0).all()
+    again = vectors(vectors.tensors([["x", "Cats"]]))
+    assert torch.equal(again[0, 1, 9:], found[0, 0, 9:])
