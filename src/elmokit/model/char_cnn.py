@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import CharCnnConfig
+from elmokit.model.best_match import best_match
 
 
 class Highway(nn.Module):
@@ -65,10 +66,15 @@ class CharCnn(nn.Module):
         if longest is not None:
             widest = max(width for width, _ in self.config.filters)
             ids = ids[:, : min(ids.shape[1], longest + widest)]
-        characters = self.embedding(ids).transpose(1, 2)  # (N, E, C)
-        best = [conv(characters).amax(dim=-1) for conv in self.convolutions]
+        characters = self.embedding(ids)  # (N, C, E)
+        best = [self._best_match(convolution, characters) for convolution in self.convolutions]
         features = torch.cat(best, dim=-1)  # (N, F): the best match anywhere in the token
         features = torch.relu(features) if self.config.activation == "relu" else features.tanh()
         for highway in self.highways:
             features = highway(features)
         return features
+
+    @staticmethod
+    def _best_match(convolution: nn.Module, characters: Tensor) -> Tensor:
+        assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
+        return best_match(characters, convolution.weight, convolution.bias)
