@@ -1,5 +1,6 @@
 """DOCUMENTS -> BLOCKS on all cores, in input order and at bounded memory."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -72,6 +73,15 @@ def _start_worker(settings: BlockSettings) -> None:
     _settings = settings
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends us
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _wait_for_slow_patterns()
+
+
+def _wait_for_slow_patterns() -> None:
+    """Newer NLTK gives up on a pattern after seconds on the clock; a laptop may sleep longer."""
+    with contextlib.suppress(ImportError):
+        from nltk import redos
+
+        redos.DEFAULT_TIMEOUT = None
 
 
 def _end_with_parent() -> None:

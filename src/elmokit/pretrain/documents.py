@@ -140,9 +140,9 @@ class DocumentReader:
                 self.disk_bytes_read += disk_bytes
                 yield chunk.removeprefix(_BOM) if num_bytes == 0 else chunk
                 num_bytes += len(chunk)
+                self.counts["bytes"] += len(chunk)
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, _BrokenArchiveError) as e:
             self.broken[source.name] = str(e) or type(e).__name__
-        self.counts["bytes"] += num_bytes
         self.counts["empty_sources"] += num_bytes == 0
         self.read.append(ReadSource(source.name, num_bytes, digest.hexdigest()))
 
@@ -158,7 +158,8 @@ def _folder_sources(folder: Path, leave_out: Path | None) -> list[Source]:
         inside = path.relative_to(folder).parts
         is_hidden = any(part.startswith(".") for part in inside)
         is_left_out = leave_out is not None and leave_out.resolve() in path.resolve().parents
-        if path.suffix.lower() in TEXT_SUFFIXES and not is_hidden and not is_left_out:
+        is_text = path.suffix.lower() in TEXT_SUFFIXES and ".tar" not in path.suffixes
+        if is_text and not is_hidden and not is_left_out:
             files[inside] = path
     sources = [_file_source(files[inside]) for inside in sorted(files) if files[inside].is_file()]
     if not sources:

@@ -89,7 +89,7 @@ def rank_types(
         targets = [words[i] for i in order[:num_targets]]
         new[order[:num_targets]] = np.arange(num_targets) + FIRST_WORD
     else:
-        targets = [word.encode() for word in given.words if word not in MARKERS]
+        targets = [word.encode() for word in dict.fromkeys(given.words) if word not in MARKERS]
         target_ids = {word: number for number, word in enumerate(targets, FIRST_WORD)}
         new[:] = [target_ids.get(word, UNKNOWN_TYPE) for word in words]
     room = max(max_types - FIRST_WORD - len(targets), 0)

@@ -156,6 +156,9 @@ def prepare(
         stream, counts = _number_words(
             reader, types, aside / "work", config, num_workers or _num_cores(), quiet
         )
+        if not len(stream.lengths):
+            names = ", ".join(source.name for source in sources[:3])
+            raise InputError(f"{names}: not a single word of text in {len(sources)} input(s)")
         dealt = deal(stream, config.heldout, config.seed if config.shuffle else None)
         ranking = rank_types(
             types,
@@ -171,6 +174,8 @@ def prepare(
         shutil.rmtree(aside / "work")
         counts += reader.counts
         counts["types_dropped"] = types.num_forgotten + ranking.num_dropped
+        if vocabulary is not None:
+            counts["vocabulary_duplicates"] = len(vocabulary) - len(ranking.vocabulary)
         facts = _facts(config, reader, ranking, dealt, parts, vocabulary is not None)
         report = PrepareReport(
             facts,
@@ -221,13 +226,14 @@ def _number_words(
     writer = StreamWriter(folder)
     counts: Counter[str] = Counter()
     num_tokens = 0
-    with meter("prepare", "kB", _total_kilobytes(reader.sources), quiet) as progress:
+    total = _total_kilobytes(reader.sources)
+    with meter("prepare", "kB", total, quiet) as progress:
         for block in read_blocks(documents, settings, num_workers):
             writer.add(block, types.add(block))
             counts += block.counts
             num_tokens += len(block.ids)
-            kilobytes = (reader.disk_bytes_read or reader.counts["bytes"]) // 1000
-            progress.advance(kilobytes - progress.done, f"{num_tokens:,} tokens")
+            num_bytes = reader.counts["bytes"] if total is None else reader.disk_bytes_read
+            progress.advance(num_bytes // 1000 - progress.done, f"{num_tokens:,} tokens")
     return writer.close(), counts
 
 

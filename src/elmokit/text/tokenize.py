@@ -98,17 +98,18 @@ def align(ours: Sequence[Token], theirs: Sequence[Token | tuple[int, int]]) -> l
     >>> align([Token("unlock", 0, 6), Token("it", 7, 9)], [(0, 2), (2, 6), (7, 9), (0, 0)])
     [Overlap(ours=0, theirs=0), Overlap(ours=0, theirs=1), Overlap(ours=1, theirs=2)]
     """
-    spans = sorted((_span(token), number) for number, token in enumerate(theirs))
+    spans = sorted((*_span(token), number) for number, token in enumerate(theirs))
     pairs = []
-    first = 0  # everything before ended before our current token began
-    for our_number, token in enumerate(ours):
-        while first < len(spans) and spans[first][0][1] <= token.start:
+    first = 0  # every span before this one ends before our token begins
+    for our_number, (_, our_start, our_end) in enumerate(ours):
+        while first < len(spans) and spans[first][1] <= our_start:
             first += 1
-        for (start, end), their_number in spans[first:]:
-            if start >= token.end:
-                break
-            if max(start, token.start) < min(end, token.end):
+        position = first
+        while position < len(spans) and spans[position][0] < our_end:
+            start, end, their_number = spans[position]
+            if max(start, our_start) < min(end, our_end):
                 pairs.append(Overlap(our_number, their_number))
+            position += 1
     return pairs
 
 
