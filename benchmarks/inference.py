@@ -10,7 +10,6 @@ import argparse
 import json
 import lzma
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +22,9 @@ import torch
 from inference_peers import FILE_ORDER_BATCH, FileOrder, LibraryLstm
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
-from elmokit.embed.embedder import Embedder
+from elmokit.embed.chunks import chunks_of
+from elmokit.embed.embedder import BATCH_TOKENS, Embedder
+from elmokit.embed.word_cache import WordCache
 from elmokit.model.bilm import BiLm
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.native import write_native
@@ -92,9 +93,9 @@ def lstm_flop_a_token(config: ModelConfig, distinct_share: float) -> float:
     return 2 * (first + 2 * gates + projection)
 
 
-def seconds_of(work: Callable[[], object]) -> float:
+def seconds_of(work: Callable[..., object], *arguments: object) -> float:
     started = time.perf_counter()
-    work()
+    work(*arguments)
     return time.perf_counter() - started
 
 
@@ -108,16 +109,16 @@ def measure(name: str, config: ModelConfig, sentences: list[list[str]], repeats:
     pretrained = PretrainedModel(BiLm(config), indexer, "native", name)
     file_order, library = FileOrder(config, indexer), LibraryLstm(config, indexer)
     sample = sentences_of_batches(sentences, 4)
+    total = num_tokens(sentences)
     rates: dict[str, list[float]] = {key: [] for key in ("ours", "warm", "a", "b")}
     limits = []
     for _ in range(repeats):  # in turns, so that whatever else runs here slows all of them
         elmo = Embedder(pretrained)  # with an empty cache of words
-        total = num_tokens(sentences)
-        rates["ours"].append(total / seconds_of(lambda: elmo.layers(sentences)))
-        rates["a"].append(num_tokens(sample) / seconds_of(lambda: file_order.run(sample)))
-        rates["warm"].append(total / seconds_of(lambda: elmo.layers(sentences)))
-        library.cache = type(library.cache)(library.encoder, indexer)
-        rates["b"].append(total / seconds_of(lambda: library.run(sentences)))
+        library.cache = WordCache(library.encoder, indexer)
+        rates["ours"].append(total / seconds_of(elmo.layers, sentences))
+        rates["a"].append(num_tokens(sample) / seconds_of(file_order.run, sample))
+        rates["warm"].append(total / seconds_of(elmo.layers, sentences))
+        rates["b"].append(total / seconds_of(library.run, sentences))
         limits.append(gemm_limit())
     middle = {key: statistics.median(values) for key, values in rates.items()}
     limit = statistics.median(limits)
@@ -150,51 +151,32 @@ def sentences_of_batches(sentences: list[list[str]], count: int) -> list[list[st
 
 
 def distinct_share_of_chunks(sentences: list[list[str]]) -> float:
-    from elmokit.embed.chunks import chunks_of
-
     distinct = sum(
         len({token for number in chunk for token in sentences[number]})
-        for chunk in chunks_of([len(sentence) for sentence in sentences], 8192)
+        for chunk in chunks_of([len(sentence) for sentence in sentences], BATCH_TOKENS)
     )
     return distinct / num_tokens(sentences)
 
 
 def latency(elmo: Embedder, sentences: list[list[str]]) -> None:
     near = sorted(sentences, key=lambda sentence: abs(len(sentence) - 20))[:40]
-    times = [seconds_of(lambda: elmo.embed([sentence])) for sentence in near]  # noqa: B023
+    times = [seconds_of(elmo.embed, [sentence]) for sentence in near]
     print(f"  one sentence of 20 tokens    {statistics.median(times) * 1e3:9.1f} ms")
 
 
 def load_and_memory(pretrained: PretrainedModel) -> None:
     """In a process of its own: from a path to the first vectors, and the most memory it took."""
+    script = Path(__file__).with_name("inference_load.py")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         write_native(pretrained, path)
-        command = [sys.executable, __file__, "--load", str(path)]
+        command = [sys.executable, str(script), str(path)]
         facts = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    print(f"  import                       {facts['import']:9.2f} s")
-    print(f"  load                         {facts['load']:9.2f} s")
-    print(f"  first sentence               {facts['first'] * 1e3:9.0f} ms")
-    print(f"  peak memory, loaded          {facts['memory_loaded']:9.0f} MB")
-    print(f"  peak memory, 256 sentences   {facts['memory_embedded']:9.0f} MB")
-
-
-def load(path: str, import_seconds: float) -> None:
-    import elmokit
-
-    facts = {"import": import_seconds}
-    started = time.perf_counter()
-    elmo = elmokit.load(path)
-    facts["load"] = time.perf_counter() - started
-    facts["first"] = seconds_of(lambda: elmo.embed([["Apple", "sells", "phones", "."]]))
-    facts["memory_loaded"] = peak_megabytes()
-    elmo.embed(generated_sentences(256))
-    facts["memory_embedded"] = peak_megabytes()
-    print(json.dumps(facts))
-
-
-def peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"  import                       {facts['import_seconds']:9.2f} s")
+    print(f"  load                         {facts['load_seconds']:9.2f} s")
+    print(f"  first sentence               {facts['first_sentence_seconds'] * 1e3:9.0f} ms")
+    print(f"  peak memory, loaded          {facts['loaded_megabytes']:9.0f} MB")
+    print(f"  peak memory, 256 sentences   {facts['embedded_megabytes']:9.0f} MB")
 
 
 def main() -> None:
@@ -202,17 +184,13 @@ def main() -> None:
     parser.add_argument("--size", choices=[*SIZES, "both"], default="both")
     parser.add_argument("--sentences", type=int, default=2048)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--load", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.load:
-        return load(arguments.load, time.perf_counter() - STARTED)
     sentences = natural_sentences(arguments.sentences)
     source = CORPUS.name if CORPUS.is_file() else "generated"
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, sentences: {source}")
     for name, config in SIZES.items():
         if arguments.size in (name, "both"):
             measure(name, config, sentences, arguments.repeats)
-    return None
 
 
 if __name__ == "__main__":

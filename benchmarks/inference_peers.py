@@ -8,6 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from elmokit.config import LstmConfig, ModelConfig
 from elmokit.embed.chunks import chunks_of
+from elmokit.embed.embedder import BATCH_TOKENS
 from elmokit.embed.word_cache import WordCache
 from elmokit.model.token_encoder import TokenEncoder
 from elmokit.text.token_ids import TokenIndexer
@@ -109,11 +110,14 @@ class FileOrder(nn.Module):
         return [results[number] for number in range(len(order))]
 
     def _every_token(self, characters: Tensor) -> Tensor:
-        encoder = self.encoder
-        assert encoder.char_cnn is not None and encoder.projection is not None
-        features = encoder.char_cnn(characters.flatten(0, 1))  # all 50 characters of each
-        vectors: Tensor = encoder.projection(features)
-        return vectors.view(*characters.shape[:2], -1)
+        cnn, projection = self.encoder.char_cnn, self.encoder.projection
+        assert cnn is not None and projection is not None
+        letters = cnn.embedding(characters.flatten(0, 1)).transpose(1, 2)  # all 50 of each
+        found = [torch.relu(torch.max(conv(letters), dim=-1)[0]) for conv in cnn.convolutions]
+        features = torch.cat(found, dim=-1)
+        for highway in cnn.highways:
+            features = highway(features)
+        return projection(features).view(*characters.shape[:2], -1)
 
 
 class LibraryLstm(nn.Module):
@@ -138,7 +142,7 @@ class LibraryLstm(nn.Module):
     @torch.no_grad()
     def run(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
         results: dict[int, Tensor] = {}
-        for chunk in chunks_of([len(sentence) for sentence in sentences], 8192):
+        for chunk in chunks_of([len(sentence) for sentence in sentences], BATCH_TOKENS):
             some = [sentences[number] for number in chunk]
             rows: dict[str, int] = {self.indexer.begin: 0, self.indexer.end: 1}
             lengths = [len(sentence) + 2 for sentence in some]

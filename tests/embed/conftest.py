@@ -2,19 +2,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from tiny_model import TINY
 
-from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.config import ModelConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.bilm import BiLm
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
-
-TINY = ModelConfig(
-    lstm=LstmConfig(dim=11, projection_dim=5, num_layers=2),
-    char_cnn=CharCnnConfig(
-        embedding_dim=3, filters=((1, 4), (3, 6)), max_characters=13, num_highway=1
-    ),
-)
 
 
 @pytest.fixture(scope="session")

@@ -52,19 +52,16 @@ def run_packed(
     for gates in _projected_steps(weights, inputs, rows, batch_sizes):  # (n, 4H), ours
         size = len(gates)
         gates.addmm_(hidden[:size], weights.hidden_weight)
-        in_forget_out = gates[:, : 3 * cell_dim].sigmoid_()
-        candidate = gates[:, 3 * cell_dim :].tanh_()
-        now = cell[:size].mul_(in_forget_out[:, cell_dim : 2 * cell_dim])
-        now.addcmul_(in_forget_out[:, :cell_dim], candidate)
+        in_forget_out, candidate = torch.split(gates, [3 * cell_dim, cell_dim], dim=1)
+        gate_in, gate_forget, gate_out = torch.split(in_forget_out.sigmoid_(), cell_dim, dim=1)
+        now = cell[:size].mul_(gate_forget).addcmul_(gate_in, candidate.tanh_())
         if weights.cell_clip is not None:
             now.clamp_(-weights.cell_clip, weights.cell_clip)
         output = outputs[start : start + size]
         if weights.projection is None:
-            torch.tanh(now, out=output)
-            output.mul_(in_forget_out[:, 2 * cell_dim :])
+            torch.tanh(now, out=output).mul_(gate_out)
         else:
-            full = torch.tanh(now, out=activated[:size])
-            full.mul_(in_forget_out[:, 2 * cell_dim :])
+            full = torch.tanh(now, out=activated[:size]).mul_(gate_out)
             torch.mm(full, weights.projection, out=output)
             if weights.projection_clip is not None:
                 output.clamp_(-weights.projection_clip, weights.projection_clip)
