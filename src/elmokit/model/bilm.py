@@ -92,10 +92,18 @@ class BiLm(nn.Module):
             state = BiLmState(*(direction.expand(len(lengths)) for direction in opened))
             layers, _ = self._run(table, index, lengths, state, is_fast)
             return BiLmOutput(layers, None)
-        wrapped = _wrap(index, lengths)  # (B, T + 2)
-        layers, state = self._run(table, wrapped, [n + 2 for n in lengths], carried, is_fast)
-        inside = _mask(lengths, index.shape[1]).to(layers.device)
-        return BiLmOutput(layers[:, :, 1:-1] * inside[:, None, :, None], state)
+        output = self.run_marked(table, wrap(index, lengths), [n + 2 for n in lengths], carried)
+        inside = _mask(lengths, index.shape[1]).to(table.device)
+        return BiLmOutput(output.layers[:, :, 1:-1] * inside[:, None, :, None], output.state)
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def run_marked(
+        self, table: Tensor, index: Tensor, lengths: Sequence[int], state: BiLmState
+    ) -> BiLmOutput:
+        """Sentences that stand between their markers already; the markers have layers too."""
+        is_fast = not (torch.is_grad_enabled() and self._needs_gradient(table))
+        layers, after = self._run(table, index, lengths, state, is_fast)
+        return BiLmOutput(layers, after)
 
     def _run(
         self, table: Tensor, index: Tensor, lengths: Sequence[int], state: BiLmState, is_fast: bool
@@ -223,7 +231,7 @@ def _mask(lengths: Sequence[int], num_columns: int) -> Tensor:
     return torch.arange(num_columns) < torch.tensor(lengths, dtype=torch.long)[:, None]
 
 
-def _wrap(index: Tensor, lengths: Sequence[int]) -> Tensor:
+def wrap(index: Tensor, lengths: Sequence[int]) -> Tensor:
     """(B, T) -> (B, T + 2): every sentence between its markers."""
     wrapped = torch.nn.functional.pad(index, (1, 1), value=END_ROW)
     wrapped[:, 0] = BEGIN_ROW
