@@ -13,11 +13,11 @@ from elmokit.tasks.coref import (
     KeptSpans,
     Ranking,
     clusters_of,
-    excerpt,
+    mention_loss,
     right_antecedents,
 )
 from elmokit.tasks.layer_cache import ComputedLayers
-from elmokit.tasks.readers.coreference import CorefDocument
+from elmokit.tasks.readers.coreference import CorefDocument, excerpt
 from elmokit.tasks.static_vectors import build_word_table
 from elmokit.tasks.token_vectors import TokenVectors
 
@@ -108,7 +108,8 @@ def ranking_of(spans: list[tuple[int, int]], scores: list[list[float]]) -> Ranki
     antecedents = torch.arange(len(spans))[:, None] - back
     table[:, 1:][antecedents < 0] = float("-inf")
     nothing = torch.zeros(len(spans))
-    return Ranking(KeptSpans(first, last, nothing, nothing), antecedents.clamp(min=0), table)
+    kept = KeptSpans(first, last, nothing, nothing)
+    return Ranking(nothing, nothing, kept, antecedents.clamp(min=0), table)
 
 
 SPANS = [(0, 0), (2, 3), (4, 4), (6, 6)]
@@ -137,6 +138,24 @@ def test_the_loss_is_the_marginal_likelihood_of_right_antecedents(tiny_elmo: Emb
     probabilities = ranking.scores.softmax(dim=1)
     right = (probabilities * right_antecedents(ranking, DOCUMENT.clusters)).sum(dim=1)
     torch.testing.assert_close(model.loss([DOCUMENT]), -right.log().mean())
+
+
+def test_the_mention_loss_is_the_cross_entropy_of_every_candidate(tiny_elmo: Embedder) -> None:
+    model = small_model(tiny_elmo)
+    ranking = model(DOCUMENT)
+    assert ranking is not None
+    gold = {(0, 0), (4, 4), (2, 3), (6, 6), (7, 8)}
+    expected = torch.zeros(())
+    for first, width in ranking.is_span.nonzero().tolist():
+        chance = ranking.mention_scores[first, width].sigmoid()
+        expected = expected - ((chance if (first, first + width) in gold else 1 - chance).log())
+    torch.testing.assert_close(mention_loss(ranking, DOCUMENT.clusters), expected)
+    weighed = small_model(tiny_elmo, mention_loss=0.5)
+    weighed.load_state_dict(model.state_dict())
+    num_kept = len(ranking.spans.first)
+    torch.testing.assert_close(
+        weighed.loss([DOCUMENT]), model.loss([DOCUMENT]) + 0.5 * expected / num_kept
+    )
 
 
 def test_the_loss_has_finite_gradients(tiny_elmo: Embedder) -> None:

@@ -20,11 +20,13 @@ from torch import Tensor, nn
 
 from elmokit.config import require
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
-from elmokit.tasks.encoders import BiRnn, VariationalDropout
+from elmokit.tasks.encoders import VariationalDropout
 from elmokit.tasks.metrics.coreference import score_coreference
+from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.coreference import (
     CorefDocument,
     Mention,
+    excerpt,
     parse_documents,
     read_coreference,
     without_singletons,
@@ -55,6 +57,10 @@ class CorefConfig:
     max_antecedents: int = 250
     max_training_sentences: int = 50
     """A longer document is cut, while training, to this many sentences at a random place."""
+    mention_loss: float = 0.0
+    """How much the mention scores are also trained on their own to tell mentions from other
+    spans. The paper has none: a gold mention that is pruned away then teaches nothing, which
+    thousands of documents make up for, and a hundred do not."""
     input_dropout: float = 0.5
     lstm_dropout: float = 0.2
     ffnn_dropout: float = 0.2
@@ -88,6 +94,8 @@ class KeptSpans(NamedTuple):
 
 
 class Ranking(NamedTuple):
+    mention_scores: Tensor  # (n, W): of every candidate span, by first token and width
+    is_span: Tensor  # (n, W)
     spans: KeptSpans
     antecedents: Tensor  # (M, K): numbers of earlier spans
     scores: Tensor  # (M, K + 1): the first column is "no antecedent"; -inf where there is none
@@ -160,7 +168,7 @@ class CorefModel(nn.Module):
         self.vectors = vectors
         self.input_dropout = VariationalDropout(config.input_dropout)
         self.lstm_dropout = VariationalDropout(config.lstm_dropout)
-        self.encoder = BiRnn(vectors.input_dim, config.lstm_dim)
+        self.encoder = PackedBiRnn(vectors.input_dim, config.lstm_dim)
         hidden_dim = vectors.output_dim(self.encoder.output_dim)
         self.heed = nn.Sequential(
             nn.Linear(hidden_dim, config.ffnn_dim), nn.ReLU(), nn.Linear(config.ffnn_dim, 1)
@@ -176,9 +184,15 @@ class CorefModel(nn.Module):
         if not sentences:
             return None
         tokens = self._encode(sentences)
-        spans = self._mentions(tokens, [len(sentence) for sentence in sentences])
+        lengths = [len(sentence) for sentence in sentences]
+        device = tokens.hidden.device
+        candidates = Candidates(
+            *(part.to(device) for part in candidate_spans(lengths, self.config.max_span_width))
+        )
+        heads = self._heads(tokens, candidates)
+        mention_scores = self.mention_scorer(tokens, candidates, heads, self.widths.weight)
+        spans = self._keep(tokens, candidates, heads, mention_scores)
         num_spans = len(spans.first)
-        device = spans.first.device
         back = torch.arange(1, min(self.config.max_antecedents, max(num_spans - 1, 1)) + 1)
         numbers = torch.arange(num_spans)
         antecedents = (numbers[:, None] - back).to(device)  # (M, K): nearest first
@@ -188,7 +202,8 @@ class CorefModel(nn.Module):
         scores = scores + self._antecedent_scores(spans.vectors, numbers.to(device), antecedents)
         scores = scores.masked_fill(~exists, float("-inf"))
         none = scores.new_zeros(num_spans, 1)
-        return Ranking(spans, antecedents, torch.cat([none, scores], dim=1))
+        ranked = torch.cat([none, scores], dim=1)
+        return Ranking(mention_scores, candidates.is_span, spans, antecedents, ranked)
 
     def _antecedent_scores(self, spans: Tensor, later: Tensor, antecedents: Tensor) -> Tensor:
         if torch.is_grad_enabled():
@@ -210,21 +225,19 @@ class CorefModel(nn.Module):
         states = torch.cat(hidden)
         return Encoded(torch.cat(inputs), states, self.heed(states).squeeze(-1))
 
-    def _mentions(self, tokens: Encoded, lengths: Sequence[int]) -> KeptSpans:
-        num_tokens, max_width = len(tokens.hidden), self.config.max_span_width
-        device = tokens.hidden.device
-        spans = Candidates(*(part.to(device) for part in candidate_spans(lengths, max_width)))
-        # Attention of the span of width w + 1 over the tokens of the window: the first w + 1.
-        within = torch.ones(max_width, max_width, dtype=torch.bool, device=device).tril()
-        heed = tokens.heed[spans.window][:, None, :].masked_fill(~within, float("-inf"))
-        heads = heed.softmax(dim=-1)  # (n, W, W)
-        scores = self.mention_scorer(tokens, spans, heads, self.widths.weight)  # (n, W)
-        num_kept = max(int(self.config.spans_per_token * num_tokens), 1)
+    def _heads(self, tokens: Encoded, spans: Candidates) -> Tensor:
+        """(n, W, W): attention of every span over its tokens; one of width w, over the first w."""
+        max_width = self.config.max_span_width
+        within = torch.ones(max_width, max_width, dtype=torch.bool, device=tokens.heed.device)
+        heed = tokens.heed[spans.window][:, None, :].masked_fill(~within.tril(), float("-inf"))
+        return heed.softmax(dim=-1)
+
+    def _keep(self, tokens: Encoded, spans: Candidates, heads: Tensor, scores: Tensor) -> KeptSpans:
+        num_kept = max(int(self.config.spans_per_token * len(tokens.hidden)), 1)
         first, width = prune(scores, spans.is_span, num_kept)
         last = first + width
-        head = torch.einsum(
-            "mw,mwe->me", heads[first, width], tokens.inputs[spans.window[first]]
-        )  # (M, E)
+        inside = tokens.inputs[spans.window[first]]  # (M, W, E)
+        head = torch.einsum("mw,mwe->me", heads[first, width], inside)
         vectors = torch.cat(
             [tokens.hidden[first], tokens.hidden[last], head, self.widths(width)], dim=-1
         )
@@ -242,18 +255,33 @@ class CorefModel(nn.Module):
         return excerpt(document, int(torch.randint(num_places, ())), limit)
 
     def _document_loss(self, document: CorefDocument) -> Tensor:
-        """Mean over the kept spans of -log(probability of their right antecedents, or of none)."""
-        ranking = self(document)
+        """A kept span's -log(probability of its right antecedents, or of none), on average."""
+        ranking: Ranking | None = self(document)
         if ranking is None:
             return sum((p.sum() * 0 for p in self.parameters()), torch.zeros(()))
         is_right = right_antecedents(ranking, document.clusters)
         right = ranking.scores.masked_fill(~is_right, float("-inf"))
-        loss: Tensor = (ranking.scores.logsumexp(dim=1) - right.logsumexp(dim=1)).mean()
-        return loss
+        losses = ranking.scores.logsumexp(dim=1) - right.logsumexp(dim=1)  # (M,)
+        total = losses.sum()
+        if self.config.mention_loss:
+            total = total + self.config.mention_loss * mention_loss(ranking, document.clusters)
+        return total / len(losses)
 
     def predict(self, examples: Sequence[CorefDocument]) -> list[Clusters]:
         rankings = [self(document) for document in examples]
         return [() if ranking is None else clusters_of(ranking) for ranking in rankings]
+
+
+def mention_loss(ranking: Ranking, clusters: Clusters) -> Tensor:
+    """Cross-entropy of every candidate span as a mention or none, summed."""
+    is_mention = torch.zeros_like(ranking.is_span)
+    for first, last in (mention for cluster in clusters for mention in cluster):
+        if last - first < is_mention.shape[1]:
+            is_mention[first, last - first] = True
+    losses = nn.functional.binary_cross_entropy_with_logits(
+        ranking.mention_scores, is_mention.float(), reduction="none"
+    )
+    return losses[ranking.is_span].sum()
 
 
 def right_antecedents(ranking: Ranking, clusters: Clusters) -> Tensor:
@@ -284,19 +312,6 @@ def clusters_of(ranking: Ranking) -> Clusters:
         cluster_of[number] = cluster_of[earlier]
         cluster_of[number].append(spans[number])
     return tuple(sorted(tuple(cluster) for cluster in clusters))
-
-
-def excerpt(document: CorefDocument, start: int, num_sentences: int) -> CorefDocument:
-    """Some sentences of a document, with the mentions that lie in them, renumbered."""
-    sentences = document.sentences[start : start + num_sentences]
-    begin = sum(map(len, document.sentences[:start]))
-    end = begin + sum(map(len, sentences))
-    clusters = (
-        tuple((a - begin, b - begin) for a, b in cluster if begin <= a and b < end)
-        for cluster in document.clusters
-    )
-    kept = tuple(cluster for cluster in clusters if cluster)
-    return document._replace(sentences=sentences, clusters=kept)
 
 
 def _groups(sentences: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:

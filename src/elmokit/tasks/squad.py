@@ -6,6 +6,7 @@ context, question: [word; characters; ELMo] -> shared biGRU -> [h; ELMo']
 -> a score for every token to be the answer's first, and its last
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,8 +17,9 @@ from torch import Tensor, nn
 
 from elmokit.config import require
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
-from elmokit.tasks.encoders import BiRnn, VariationalDropout, masked_softmax
+from elmokit.tasks.encoders import VariationalDropout, masked_softmax
 from elmokit.tasks.metrics.squad import score_answers
+from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.squad import (
     QaExample,
     TokenSpan,
@@ -117,10 +119,10 @@ class SquadModel(nn.Module):
         self.config = config
         self.vectors = vectors
         self.dropout = VariationalDropout(config.dropout)
-        self.contextual = BiRnn(vectors.input_dim, config.gru_dim, cell="gru")
+        self.contextual = PackedBiRnn(vectors.input_dim, config.gru_dim, cell="gru")
         self.attention = BiAttention(vectors.output_dim(self.contextual.output_dim))
         self.merge = nn.Linear(self.attention.output_dim, config.linear_dim)
-        self.modelling = BiRnn(config.linear_dim, config.gru_dim, cell="gru")
+        self.modelling = PackedBiRnn(config.linear_dim, config.gru_dim, cell="gru")
         self.self_attention = SelfAttention(self.modelling.output_dim)
         self.merge_self = nn.Linear(self.self_attention.output_dim, config.linear_dim)
         self.to_ends = nn.Linear(config.linear_dim, 2)
@@ -219,10 +221,13 @@ def _render(example: QaExample, found: Found) -> Text:
     begin, end = max(first - SHOWN_TOKENS, 0), min(last + SHOWN_TOKENS, len(tokens) - 1)
     before = whole[tokens[begin].start : tokens[first].start]
     after = whole[tokens[last].end : tokens[end].end]
-    text.append(("... " if begin else "") + " ".join(before.split()) + " ")
-    text.append(f"[{found.text}]", style="bold green")
-    after = (" " if after[:1].isspace() else "") + " ".join(after.split())
-    return text.append(after + (" ..." if end < len(tokens) - 1 else ""))
+    text.append("... " if begin else "").append(_on_one_line(before))
+    text.append(f"[{_on_one_line(found.text)}]", style="bold green")
+    return text.append(_on_one_line(after)).append(" ..." if end < len(tokens) - 1 else "")
+
+
+def _on_one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
 
 def _to_json(example: QaExample, found: Found) -> dict[str, Any]:

@@ -77,6 +77,19 @@ def without_singletons(document: CorefDocument) -> CorefDocument:
     return document._replace(clusters=kept)
 
 
+def excerpt(document: CorefDocument, start: int, num_sentences: int) -> CorefDocument:
+    """Some sentences of a document, with the mentions that lie in them, renumbered."""
+    sentences = document.sentences[start : start + num_sentences]
+    begin = sum(map(len, document.sentences[:start]))
+    end = begin + sum(map(len, sentences))
+    clusters = (
+        tuple((a - begin, b - begin) for a, b in cluster if begin <= a and b < end)
+        for cluster in document.clusters
+    )
+    kept = tuple(cluster for cluster in clusters if cluster)
+    return document._replace(sentences=sentences, clusters=kept)
+
+
 class _Reading:
     """A document on its way in."""
 
