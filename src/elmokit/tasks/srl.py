@@ -139,7 +139,7 @@ def defaults() -> TaskConfig:
         task="srl",
         model=SrlConfig(),
         words=WordsConfig(dim=100),
-        elmo=ElmoConfig(where="input", l2=0.001),
+        elmo=ElmoConfig(where="input", l2=0.001, dropout=0.1),
         fit=FitConfig(
             optimiser="adadelta", learning_rate=1.0, rho=0.95, batch_size=80, gradient_norm=1.0,
             max_epochs=500, patience=50,
