@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from elmokit.config import require
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.encoders import (
-    BiRnn,
     VariationalDropout,
     masked_max,
     masked_mean,
     masked_softmax,
 )
 from elmokit.tasks.metrics.classes import accuracy
+from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.entailment import SentencePair, parse_pairs, read_entailment
 from elmokit.tasks.sentiment import Label
 from elmokit.tasks.show import colour_of
@@ -48,10 +48,10 @@ class EsimModel(nn.Module):
         self.label_ids = {label: number for number, label in enumerate(labels)}
         hidden_dim = config.hidden_dim
         self.drop_tokens = VariationalDropout(config.dropout)
-        self.encoder = BiRnn(vectors.input_dim, hidden_dim)
+        self.encoder = PackedBiRnn(vectors.input_dim, hidden_dim)
         encoded_dim = vectors.output_dim(self.encoder.output_dim)
         self.project = nn.Linear(4 * encoded_dim, hidden_dim)
-        self.compose = BiRnn(hidden_dim, hidden_dim)
+        self.compose = PackedBiRnn(hidden_dim, hidden_dim)
         self.classify = nn.Sequential(
             nn.Dropout(config.dropout),
             nn.Linear(4 * self.compose.output_dim, hidden_dim),

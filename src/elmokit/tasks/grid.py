@@ -144,7 +144,8 @@ def _load(elmo: str | None) -> Embedder:
 
 
 def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
-    config = configured(run.task, grid.recipe, grid.settings)
+    glove = f"words.vectors={grid.data / 'glove'}"
+    config = configured(run.task, grid.recipe, [glove, *grid.settings])
     config = changed(config, parse_settings(run.variant.settings), run.variant.name)
     minutes = grid.max_minutes or config.fit.max_minutes
     config = replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))

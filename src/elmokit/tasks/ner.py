@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from elmokit.config import require
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.crf import Crf
-from elmokit.tasks.encoders import BiRnn
 from elmokit.tasks.metrics.entities import entity_f1
+from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.entities import (
     Entity,
     NerSentence,
@@ -52,7 +52,7 @@ class NerModel(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         dims = [vectors.input_dim, *(2 * dim for dim in config.hidden_dims)]
         self.layers = nn.ModuleList(
-            BiRnn(below, dim) for below, dim in zip(dims, config.hidden_dims, strict=False)
+            PackedBiRnn(below, dim) for below, dim in zip(dims, config.hidden_dims, strict=False)
         )
         self.emit = nn.Linear(vectors.output_dim(dims[-1]), len(self.tags))
         self.crf = Crf(

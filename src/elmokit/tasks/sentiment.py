@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from elmokit.config import require
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
-from elmokit.tasks.encoders import BiRnn, masked_max, masked_mean, masked_softmax
+from elmokit.tasks.encoders import masked_max, masked_mean, masked_softmax
 from elmokit.tasks.metrics.classes import accuracy
+from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.sentiment import SentimentText, parse_texts, read_sentiment
 from elmokit.tasks.show import colour_of
 from elmokit.tasks.task import Scores, Task
@@ -70,9 +71,9 @@ class BcnModel(nn.Module):
         self.label_ids = {label: number for number, label in enumerate(labels)}
         self.dropout = nn.Dropout(config.input_dropout)
         self.feed = nn.Linear(vectors.input_dim, config.hidden_dim)
-        self.encoder = BiRnn(config.hidden_dim, config.hidden_dim)
+        self.encoder = PackedBiRnn(config.hidden_dim, config.hidden_dim)
         encoded_dim = vectors.output_dim(self.encoder.output_dim)
-        self.integrator = BiRnn(3 * encoded_dim, config.hidden_dim)
+        self.integrator = PackedBiRnn(3 * encoded_dim, config.hidden_dim)
         self.attend = nn.Linear(self.integrator.output_dim, 1)
         pieces: list[nn.Module] = []
         dim = 4 * self.integrator.output_dim
