@@ -1,0 +1,140 @@
+"""The first thing to see: the same word, used in two ways, is two vectors.
+
+The two pairs of sentences are the ones in the README and in the paper's Table 4. The sentences
+beside them were written down before any model had been run on them, and stay as they are.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from elmokit.analysis.compare import STATIC
+from elmokit.analysis.encoders import Encoder
+from elmokit.analysis.pictures import Picture, panels
+from elmokit.analysis.tables import Table
+from elmokit.analysis.uses import cosine, find_word, use_vectors
+
+
+class Case(NamedTuple):
+    """A word, two sentences that use it in two senses, and for each more of the same sense."""
+
+    word: str
+    senses: tuple[str, str]
+    sentences: tuple[str, str]
+    alike: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+CASES = (
+    Case(
+        "apple",
+        ("fruit", "company"),
+        ("I'd like to eat an apple.", "I like the products of Apple."),
+        (
+            (
+                "She peeled an apple and cut it into slices.",
+                "There was a single red apple left on the tree.",
+            ),
+            (
+                "Apple announced a new phone on Tuesday.",
+                "He has worked for Apple as an engineer since 2005.",
+            ),
+        ),
+    ),
+    Case(
+        "play",
+        ("sport", "theatre"),
+        (
+            "Chico Ruiz made a spectacular play on Alusik's grounder.",
+            "Olivia De Havilland signed to do a Broadway play for Garson.",
+        ),
+        (
+            (
+                "The shortstop made a great play to end the inning.",
+                "It was the best defensive play of the game.",
+            ),
+            (
+                "She wrote a play about two sisters that opened in London last spring.",
+                "The actor is best known for his role in a play by Shakespeare.",
+            ),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """Cosine at each layer; what stands for one sense is the mean over its sentences."""
+
+    case: Case
+    apart: tuple[float, ...]
+    """Between the two uses."""
+    alike: tuple[tuple[float, ...], tuple[float, ...]]
+    """Between each use and the sentences of its sense."""
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    encoder: str
+    layer_names: tuple[str, ...]
+    cases: tuple[CaseResult, ...]
+
+
+def demo(encoder: Encoder, cases: tuple[Case, ...] = CASES) -> DemoResult:
+    return DemoResult(
+        encoder.name, encoder.layer_names, tuple(_measure(encoder, case) for case in cases)
+    )
+
+
+def _measure(encoder: Encoder, case: Case) -> CaseResult:
+    sentences = [*case.sentences, *case.alike[0], *case.alike[1]]
+    vectors = use_vectors(encoder, [find_word(case.word, sentence) for sentence in sentences])
+    first = vectors[2 : 2 + len(case.alike[0])]  # (N, num_layers, D)
+    second = vectors[2 + len(case.alike[0]) :]
+
+    def mean(use: int, others: np.ndarray) -> tuple[float, ...]:
+        return tuple(cosine(np.broadcast_to(vectors[use], others.shape), others).mean(axis=0))
+
+    return CaseResult(case, mean(0, vectors[1:2]), (mean(0, first), mean(1, second)))
+
+
+def _rows(result: CaseResult) -> dict[str, tuple[float, ...]]:
+    senses = result.case.senses
+    return {
+        f"two senses: {senses[0]} and {senses[1]}": (1.0, *result.apart),
+        f"same sense: {senses[0]}": (1.0, *result.alike[0]),
+        f"same sense: {senses[1]}": (1.0, *result.alike[1]),
+    }
+
+
+def demo_tables(result: DemoResult) -> list[Table]:
+    return [
+        Table(
+            f"{found.case.word}: cosine similarity",
+            ("", STATIC, *result.layer_names),
+            tuple(
+                (name, *(f"{value:.2f}" for value in values))
+                for name, values in _rows(found).items()
+            ),
+            _note(found.case),
+        )
+        for found in result.cases
+    ]
+
+
+def _note(case: Case) -> str:
+    lines = []
+    for sense, sentence, others in zip(case.senses, case.sentences, case.alike, strict=True):
+        lines.append(f"{sense}: {sentence}  \nlike it: {' '.join(others)}")
+    return "  \n".join(lines)
+
+
+def demo_picture(result: DemoResult) -> Picture:
+    return panels(
+        "demo",
+        f"Two uses of a word at each layer of {result.encoder}",
+        [f"“{found.case.word}”" for found in result.cases],
+        (STATIC, *result.layer_names),
+        [_rows(found) for found in result.cases],
+        "cosine similarity",
+    )

@@ -1,0 +1,208 @@
+"""Figures as SVG and PNG; the same numbers always give the same bytes."""
+
+import io
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError, missing_extra
+from elmokit.files import replacing_file
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+"""Told apart by colour-blind readers too."""
+GREY = "#c8c8c8"
+
+
+class Picture(NamedTuple):
+    name: str
+    """What its files are called, without the ending."""
+    caption: str
+    svg: str
+    png: bytes
+
+
+class Line(NamedTuple):
+    """One curve; ``spread`` is drawn as bars above and below."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    spread: Sequence[float] | None = None
+    is_dashed: bool = False
+
+
+def can_draw() -> bool:
+    """Is matplotlib there?"""
+    return find_spec("matplotlib") is not None
+
+
+def write_picture(picture: Picture, path: Path) -> None:
+    """Write PNG or SVG, as the ending of ``path`` says."""
+    if path.suffix not in (".png", ".svg"):
+        raise InputError(f"{path}: a picture must end in .png or .svg")
+    with replacing_file(path) as aside:
+        if path.suffix == ".png":
+            aside.write_bytes(picture.png)
+        else:
+            aside.write_text(picture.svg, encoding="utf-8")
+
+
+def bars(
+    name: str,
+    caption: str,
+    groups: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    y_label: str,
+    y_limits: tuple[float, float] | None = None,
+    line: tuple[str, float] | None = None,
+) -> Picture:
+    """Groups side by side, a bar a series; ``line`` is a value to compare all with."""
+    pyplot = _pyplot()
+    width = max(4.5, 0.55 * len(groups) * len(series) + 1.5)
+    figure, axes = pyplot.subplots(figsize=(width, 3.6), layout="constrained")
+    places = np.arange(len(groups))
+    thickness = 0.8 / len(series)
+    for number, (label, values) in enumerate(series.items()):
+        shift = (number - (len(series) - 1) / 2) * thickness
+        colour = COLOURS[number % len(COLOURS)]
+        drawn = axes.bar(places + shift, values, 0.92 * thickness, label=label, color=colour)
+        axes.bar_label(drawn, fmt=_short, fontsize=7, padding=1)
+    if line is not None:
+        axes.axhline(line[1], color="black", linewidth=1, linestyle=":", label=line[0])
+    axes.set_xticks(places, groups)
+    axes.set_ylabel(y_label)
+    if y_limits is not None:
+        axes.set_ylim(*y_limits)
+    if len(series) > 1 or line is not None:
+        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.1))
+    return _finish(figure, name, caption)
+
+
+def panels(
+    name: str,
+    caption: str,
+    titles: Sequence[str],
+    groups: Sequence[str],
+    series: Sequence[Mapping[str, Sequence[float]]],
+    y_label: str,
+) -> Picture:
+    """Curves over the same ordered groups (layers), a panel a title."""
+    pyplot = _pyplot()
+    size = (4.2 * len(titles), 4.0)
+    figure, row = pyplot.subplots(
+        1, len(titles), figsize=size, layout="constrained", sharey=True, squeeze=False
+    )
+    places = np.arange(len(groups))
+    for axes, title, curves in zip(row[0], titles, series, strict=True):
+        for number, (label, values) in enumerate(curves.items()):
+            colour = COLOURS[number % len(COLOURS)]
+            axes.plot(places, values, marker="o", label=label, color=colour)
+        axes.set_xticks(places, groups)
+        axes.set_title(title, fontsize=10)
+        axes.grid(axis="y", color="#e5e5e5")
+        axes.legend(fontsize=8, frameon=False, loc="lower left")
+    row[0][0].set_ylabel(y_label)
+    return _finish(figure, name, caption)
+
+
+def curves(
+    name: str,
+    caption: str,
+    lines: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    is_log_x: bool = False,
+) -> Picture:
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(5.5, 3.8), layout="constrained")
+    for number, line in enumerate(lines):
+        style = {"color": COLOURS[number % len(COLOURS)], "marker": "o", "markersize": 4}
+        style["linestyle"] = "--" if line.is_dashed else "-"
+        axes.errorbar(line.x, line.y, yerr=line.spread, label=line.label, capsize=2, **style)
+    if is_log_x:
+        axes.set_xscale("log")
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.grid(color="#e5e5e5")
+    axes.legend(fontsize=8, frameon=False)
+    return _finish(figure, name, caption)
+
+
+def heat_map(
+    name: str,
+    caption: str,
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    values: npt.NDArray[np.float64],
+) -> Picture:
+    """Numbers between 0 and 1 as squares, NaN as nothing; each says its number."""
+    pyplot = _pyplot()
+    size = (1.8 + 0.85 * len(column_names), 1.0 + 0.5 * len(row_names))
+    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+    image = axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for row, column in np.ndindex(*values.shape):
+        value = values[row, column]
+        if not np.isnan(value):
+            colour = "white" if value > 0.6 else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+    axes.set_xticks(range(len(column_names)), column_names)
+    axes.set_yticks(range(len(row_names)), row_names)
+    figure.colorbar(image, ax=axes, label="weight")
+    return _finish(figure, name, caption)
+
+
+def scatter(
+    name: str,
+    caption: str,
+    points: npt.NDArray[np.float64],
+    labels: Sequence[str],
+    grey_label: str = "",
+) -> Picture:
+    """(N, 2) points coloured by label, the commonest first; ``grey_label`` stands behind."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(7.5, 5), layout="constrained")
+    names = sorted(set(labels) - {grey_label}, key=lambda label: (-labels.count(label), label))
+    where = np.array(labels)
+    for number, label in enumerate(([grey_label] if grey_label in labels else []) + names):
+        chosen = points[where == label]
+        colour = GREY if label == grey_label else COLOURS[number % (len(COLOURS) - 1)]
+        text = f"{label} ({len(chosen)})"
+        axes.scatter(chosen[:, 0], chosen[:, 1], s=14, color=colour, label=text, alpha=0.8)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return _finish(figure, name, caption)
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if abs(value) <= 1 else f"{value:.1f}"
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise missing_extra("matplotlib", "plot", "drawing a figure") from None
+    pyplot.rcParams.update(
+        {
+            "svg.hashsalt": "elmokit",
+            "svg.fonttype": "none",
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+        }
+    )
+    return pyplot
+
+
+def _finish(figure: Any, name: str, caption: str) -> Picture:
+    svg, png = io.StringIO(), io.BytesIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None})
+    figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+    _pyplot().close(figure)
+    return Picture(name, caption, svg.getvalue(), png.getvalue())

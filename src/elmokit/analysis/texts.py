@@ -1,0 +1,36 @@
+"""Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
+
+from collections.abc import Iterator, Sequence
+
+from elmokit.errors import InputError
+from elmokit.pretrain.documents import DocumentReader, find_sources
+from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.tokenize import words
+
+MAX_LINE_BYTES = 100_000
+MAX_DOCUMENT_BYTES = 64_000
+MAX_SENTENCE_TOKENS = 400
+"""Longer sentences are no sentences; they are cut, as ``elmokit prepare`` does."""
+
+
+def read_sentences(texts: Sequence[str], pretokenized: bool = False) -> Iterator[list[str]]:
+    """Sentences of files, folders and archives, in order; at bounded memory.
+
+    ``pretokenized``: a line is a sentence, and its tokens stand between spaces.
+    """
+    reader = DocumentReader(find_sources(texts), MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
+    splitter = SentenceSplitter.default()
+    for document in reader:
+        for line in document.decode("utf-8", "replace").split("\n"):
+            if pretokenized:
+                yield from _cut(line.split())
+            else:
+                for sentence in splitter.split(line):
+                    yield from _cut(words(sentence.text))
+    for name, problem in reader.broken.items():
+        raise InputError(f"{name}: {problem}")
+
+
+def _cut(tokens: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(tokens), MAX_SENTENCE_TOKENS):
+        yield tokens[start : start + MAX_SENTENCE_TOKENS]

@@ -1,0 +1,315 @@
+"""Neighbours in context (Table 4): an index of every token of a corpus, at every LSTM layer.
+
+INDEX/index.json         what it is, and of which model
+      layer-K.f16        (N, D) float16, unit length: every token at layer K
+      layer-K.usearch    a graph over them, for corpora too large to look at every token
+      sentences.txt, sentences.npy       the text, and the byte where each sentence starts
+      tokens.npy         (N, 2): the sentence and the place of each token
+      words.txt, words.npy       the commonest words and their token-layer vectors
+
+All are memory-mapped. Up to a million tokens are searched exactly, which takes about a second;
+beyond that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors decide.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.analysis.encoders import Encoder, Floats, chunks
+from elmokit.analysis.static_vectors import StaticVectors, read_static_vectors
+from elmokit.analysis.tables import Table
+from elmokit.analysis.uses import Use, find_marked
+from elmokit.errors import InputError, missing_extra
+from elmokit.files import replacing_folder, write_json
+from elmokit.progress import meter
+
+FORMAT = "elmokit-index"
+VERSION = 1
+EXACT_TOKENS = 1_000_000
+MAX_WORDS = 50_000
+PROPOSALS = 20
+"""Of the graph, for each neighbour that is wanted."""
+
+
+class Neighbour(NamedTuple):
+    similarity: float
+    use: Use
+
+
+class IndexReport(NamedTuple):
+    num_sentences: int
+    num_tokens: int
+    layers: tuple[int, ...]
+    is_exact: bool
+
+
+def build_index(
+    encoder: Encoder,
+    sentences: Iterable[Sequence[str]],
+    out: Path,
+    layers: Sequence[int] | None = None,
+    exact_tokens: int = EXACT_TOKENS,
+    quiet: bool = False,
+) -> IndexReport:
+    """Write the index of all tokens; ``layers`` default to all but the token layer."""
+    chosen = _check_layers(encoder, layers)
+    with replacing_folder(out) as aside:
+        text = _write_tokens(encoder, sentences, aside, chosen, quiet)
+        if text.num_tokens == 0:
+            raise InputError(f"{out}: there is nothing to index, the text has no tokens")
+        is_exact = text.num_tokens <= exact_tokens
+        _write_words(encoder, text.words, aside)
+        facts = {
+            "format": FORMAT,
+            "version": VERSION,
+            "encoder": encoder.name,
+            "fingerprint": encoder.fingerprint,
+            "layer_names": list(encoder.layer_names),
+            "layers": chosen,
+            "dim": text.dim,
+            "num_tokens": text.num_tokens,
+            "num_sentences": text.num_sentences,
+            "is_exact": is_exact,
+        }
+        if not is_exact:
+            for layer in chosen:
+                _write_graph(aside, layer, facts, quiet)
+        write_json(aside / "index.json", facts)
+    return IndexReport(text.num_sentences, text.num_tokens, tuple(chosen), is_exact)
+
+
+def _check_layers(encoder: Encoder, layers: Sequence[int] | None) -> list[int]:
+    number = len(encoder.layer_names)
+    chosen = sorted(set(range(min(1, number - 1), number) if layers is None else layers))
+    for layer in chosen:
+        if not 0 <= layer < number:
+            raise InputError(f"{encoder.name} has layers 0 to {number - 1}, not {layer}")
+    if not chosen:
+        raise InputError("an index needs at least one layer")
+    return chosen
+
+
+class _Text(NamedTuple):
+    num_sentences: int
+    num_tokens: int
+    dim: int
+    words: Counter[str]
+
+
+def _write_tokens(
+    encoder: Encoder,
+    sentences: Iterable[Sequence[str]],
+    out: Path,
+    layers: list[int],
+    quiet: bool,
+) -> _Text:
+    """One pass over the text, one chunk in memory."""
+    words: Counter[str] = Counter()
+    starts, places, dim = [0], [np.zeros((0, 2), dtype=np.int32)], 0
+    with ExitStack() as files, meter("indexing", "tokens", None, quiet) as progress:
+        text = files.enter_context((out / "sentences.txt").open("wb"))
+        raw = {n: files.enter_context((out / f"layer-{n}.f16").open("wb")) for n in layers}
+        for chunk in chunks(sentence for sentence in sentences if sentence):
+            for sentence, vectors in zip(chunk, encoder.layers(chunk), strict=True):
+                for layer, stream in raw.items():
+                    stream.write(_unit(vectors[layer]).astype(np.float16).tobytes())
+                place = np.arange(len(sentence))
+                number = np.full(len(sentence), len(starts) - 1)
+                places.append(np.stack([number, place], axis=1).astype(np.int32))
+                starts.append(starts[-1] + text.write(f"{' '.join(sentence)}\n".encode()))
+                words.update(sentence)
+                dim = vectors.shape[2]
+            progress.advance(sum(map(len, chunk)))
+    np.save(out / "sentences.npy", np.array(starts, dtype=np.int64))
+    np.save(out / "tokens.npy", np.concatenate(places))
+    return _Text(len(starts) - 1, words.total(), dim, words)
+
+
+def _write_words(encoder: Encoder, words: Counter[str], out: Path) -> None:
+    """The commonest words by themselves, at the layer that sees no context."""
+    commonest = [word for word, _ in words.most_common(MAX_WORDS)]
+    vectors = [
+        array[0, 0] for part in chunks(commonest) for array in encoder.layers([[w] for w in part])
+    ]
+    np.save(out / "words.npy", _unit(np.stack(vectors)).astype(np.float16))
+    text = "".join(f"{word}\n" for word in commonest)
+    (out / "words.txt").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _write_graph(out: Path, layer: int, facts: dict[str, Any], quiet: bool) -> None:
+    vectors = _map_layer(out, layer, facts)
+    graph = _usearch().Index(
+        ndim=facts["dim"], metric="cos", dtype="i8", connectivity=16, expansion_add=64
+    )
+    with meter(f"graph of layer {layer}", "tokens", len(vectors), quiet) as progress:
+        for start in range(0, len(vectors), 1 << 14):
+            part = vectors[start : start + (1 << 14)].astype(np.float32)
+            graph.add(np.arange(start, start + len(part)), part)
+            progress.advance(len(part))
+    graph.save(str(out / f"layer-{layer}.usearch"))
+
+
+def open_index(path: Path) -> "UseIndex":
+    """Open what ``build_index`` wrote."""
+    file = path / "index.json"
+    if not file.is_file():
+        raise InputError(f"{path}: no index here; make one with  elmokit index TEXT -o {path}")
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    if facts.get("format") != FORMAT or facts.get("version") != VERSION:
+        raise InputError(f"{file}: not an index that this elmokit reads; make it again")
+    return UseIndex(path, facts)
+
+
+@dataclass(frozen=True)
+class UseIndex:
+    path: Path
+    facts: dict[str, Any]
+
+    @property
+    def layers(self) -> list[int]:
+        return list(self.facts["layers"])
+
+    @property
+    def num_tokens(self) -> int:
+        return int(self.facts["num_tokens"])
+
+    @cached_property
+    def words(self) -> StaticVectors:
+        """One vector a word, from the layer that sees no context: the static neighbours."""
+        words = (self.path / "words.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        vectors = np.load(self.path / "words.npy").astype(np.float32)
+        return StaticVectors(words, vectors, str(self.path))
+
+    def neighbours(
+        self, encoder: Encoder, use: Use, layer: int | None = None, number: int = 5
+    ) -> list[Neighbour]:
+        """The nearest uses at a layer (default: the top), the sentence itself left out."""
+        if encoder.fingerprint != self.facts["fingerprint"]:
+            raise InputError(
+                f"{self.path}: was made with another model ({self.facts['encoder']}); vectors of "
+                "two models cannot be compared"
+            )
+        layer = self.layers[-1] if layer is None else layer
+        if layer not in self.layers:
+            known = ", ".join(map(str, self.layers))
+            raise InputError(f"{self.path}: holds layers {known}, not {layer}; index it again")
+        query = _unit(encoder.layers([use.tokens])[0][layer, use.place][None])[0]
+        found: list[Neighbour] = []
+        # The sentence itself may stand in the text, once or often; then look further.
+        wanted = number
+        while len(found) < number and wanted <= 64 * number:
+            wanted = 2 * wanted + 8
+            found = [
+                Neighbour(similarity, other)
+                for row, similarity in self._search(layer, query, wanted)
+                if (other := self.use(row)).tokens != use.tokens
+            ]
+            if wanted >= self.num_tokens:
+                break
+        return found[:number]
+
+    def use(self, row: int) -> Use:
+        """The token in a row of the index, with its sentence."""
+        sentence, place = (int(number) for number in self._tokens[row])
+        start, end = self._starts[sentence], self._starts[sentence + 1]
+        return Use(self._text[start : end - 1].tobytes().decode().split(" "), place)
+
+    def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
+        vectors = _map_layer(self.path, layer, self.facts)
+        number = min(number, len(vectors))
+        if self.facts["is_exact"]:
+            search = _usearch().search
+            found = search(vectors, query.astype(np.float16), number, "cos", exact=True)
+            rows = found.keys.astype(np.int64)
+        else:
+            graph = self._graph(layer)
+            rows = graph.search(query, PROPOSALS * number).keys.astype(np.int64)
+        rows = np.sort(rows)
+        similarity = vectors[rows].astype(np.float32) @ query
+        order = np.argsort(-similarity, kind="stable")[:number]
+        return [(int(rows[place]), float(similarity[place])) for place in order]
+
+    def _graph(self, layer: int) -> Any:
+        return _usearch().Index.restore(str(self.path / f"layer-{layer}.usearch"), view=True)
+
+    @cached_property
+    def _tokens(self) -> npt.NDArray[np.int32]:
+        return np.asarray(np.load(self.path / "tokens.npy", mmap_mode="r"))
+
+    @cached_property
+    def _starts(self) -> npt.NDArray[np.int64]:
+        return np.asarray(np.load(self.path / "sentences.npy", mmap_mode="r"))
+
+    @cached_property
+    def _text(self) -> npt.NDArray[np.uint8]:
+        return np.memmap(self.path / "sentences.txt", dtype=np.uint8, mode="r")
+
+
+def _map_layer(path: Path, layer: int, facts: dict[str, Any]) -> npt.NDArray[np.float16]:
+    file = path / f"layer-{layer}.f16"
+    shape = (facts["num_tokens"], facts["dim"])
+    if not file.is_file() or file.stat().st_size != 2 * shape[0] * shape[1]:
+        raise InputError(f"{file}: missing or cut short; make the index again")
+    return np.memmap(file, dtype=np.float16, mode="r", shape=shape)
+
+
+def _unit(vectors: Floats) -> Floats:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
+
+
+def _usearch() -> Any:
+    try:
+        import usearch.index
+    except ImportError:
+        raise missing_extra("usearch", "analysis", "an index of neighbours") from None
+    return usearch.index
+
+
+def parse_layers(text: str) -> list[int] | None:
+    """ "1,2" -> [1, 2]; nothing -> None, the default."""
+    if not text:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"layers must be numbers such as 1,2; got {text!r}") from None
+
+
+def neighbours_tables(
+    index: UseIndex,
+    encoder: Encoder,
+    sentence: str,
+    layer: int | None = None,
+    number: int = 5,
+    static: Path | None = None,
+) -> list[Table]:
+    """The nearest uses, and beside them the nearest words of static vectors.
+
+    Without a file of static vectors, the model's own token layer stands for them: it sees the
+    word alone.
+    """
+    use = find_marked(sentence)
+    found = index.neighbours(encoder, use, layer, number)
+    name = encoder.layer_names[index.layers[-1] if layer is None else layer]
+    rows = tuple((f"{neighbour.similarity:.3f}", neighbour.use.text()) for neighbour in found)
+    in_context = Table(f"{use.text()}: nearest uses at {name}", ("cosine", "use"), rows)
+    vectors = index.words if static is None else read_static_vectors(static)
+    source = "the token layer" if static is None else str(static)
+    if vectors.row(use.word) is None:
+        note = f"{use.word!r} has no vector there."
+        return [in_context, Table(f"nearest words by {source}", ("cosine", "word"), (), note)]
+    words = vectors.neighbours(use.word, number)
+    static_rows = tuple((f"{similarity:.3f}", word) for word, similarity in words)
+    return [
+        in_context,
+        Table(f"{use.word}: nearest words by {source}", ("cosine", "word"), static_rows),
+    ]
