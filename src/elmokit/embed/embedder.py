@@ -117,7 +117,7 @@ class Embedder:
         ``mix``: "average", "sum", "top", "concat", a layer's number, or ``Mix(weights, gamma)``.
         """
         check_mix(mix, self.num_layers)
-        tokens = [self._tokens(sentence) for sentence in _several(sentences)]
+        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
         return self._window(tokens, mix, start, batch_tokens)
 
     def layers(
@@ -128,7 +128,7 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
     ) -> list[Vectors]:
         """One (L + 1, T, D) array a sentence: token layer first, top LSTM last."""
-        tokens = [self._tokens(sentence) for sentence in _several(sentences)]
+        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
         return self._window(tokens, None, start, batch_tokens)
 
     def stream(
@@ -142,7 +142,7 @@ class Embedder:
     ) -> Iterator[Vectors]:
         """``embed`` for any amount of input: vectors in order, memory bounded by the window."""
         check_mix(mix, self.num_layers)
-        tokens = map(self._tokens, _several(sentences))
+        tokens = map(self.tokens_of, _several(sentences))
         for window in windows_of(tokens, window_tokens):
             yield from self._window(window, mix, start, batch_tokens)
 
@@ -155,7 +155,7 @@ class Embedder:
         window_tokens: int = WINDOW_TOKENS,
     ) -> Iterator[Vectors]:
         """``layers`` for any amount of input."""
-        tokens = map(self._tokens, _several(sentences))
+        tokens = map(self.tokens_of, _several(sentences))
         for window in windows_of(tokens, window_tokens):
             yield from self._window(window, None, start, batch_tokens)
 
@@ -186,7 +186,7 @@ class Embedder:
         Row i of the state belongs to sentence i of every call. Further sentences start from
         zeros, and rows without a sentence stay as they are.
         """
-        tokens = [self._tokens(sentence) for sentence in _several(sentences)]
+        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
         if not tokens:
             return Carried([], self.bilm.zero_state(0) if state is None else state)
         state = self.bilm.zero_state(len(tokens)) if state is None else state
@@ -202,7 +202,8 @@ class Embedder:
         ]
         return Carried(layers, _joined(output.state, _rows(state, len(tokens), state.num_rows)))
 
-    def _tokens(self, sentence: Sentence) -> list[str]:
+    def tokens_of(self, sentence: Sentence) -> list[str]:
+        """The tokens a sentence's vectors stand for."""
         if isinstance(sentence, str):
             return [token.text for token in self.tokenize(sentence)]
         tokens = list(sentence)

@@ -78,8 +78,9 @@ def embed_to_file(
     start: Start = "fresh",
     batch_tokens: int = BATCH_TOKENS,
     progress: Meter | None = None,
+    kind: str | None = None,
 ) -> int:
-    """Write the vectors of all items; the number of tokens."""
+    """Write the vectors of all items (``kind``: see ``writing``); the number of tokens."""
     waiting: deque[Item] = deque()  # never more than one window of the stream
 
     def tokens() -> Iterator[list[str]]:
@@ -88,7 +89,7 @@ def embed_to_file(
             yield item.tokens
 
     num_tokens = 0
-    with writing(path, layout) as writer:
+    with writing(path, layout, kind) as writer:
         for vectors in _stream(elmo, tokens(), selection, start, batch_tokens):
             item = waiting.popleft()
             writer.add(item, vectors)

@@ -49,11 +49,16 @@ class Writer(Protocol):
 
 
 @contextmanager
-def writing(path: Path, layout: Layout = Layout()) -> Iterator[Writer]:  # noqa: B008  frozen
-    """A writer for the format that the name of ``path`` asks for."""
-    require_suffix(path)
+def writing(
+    path: Path,
+    layout: Layout = Layout(),  # noqa: B008  frozen
+    kind: str | None = None,
+) -> Iterator[Writer]:
+    """A writer for the format that the name of ``path`` (or ``kind``, like ".h5") asks for."""
+    if kind is None:
+        require_suffix(path)
     with _full_disk_said_plainly(path), replacing_file(path) as aside:
-        writer = _WRITERS[path.suffix](aside, layout)
+        writer = _WRITERS[kind or path.suffix](aside, layout)
         try:
             yield writer
             writer.close()

@@ -1,0 +1,271 @@
+"""AllenNLP's names: ``from elmokit.compat.allennlp import Elmo, batch_to_ids``.
+
+No state is carried between calls, and layer norm looks at one token at a time: a sentence's
+vectors do not depend on its batch or on what ran before.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import layer_norm
+
+from elmokit.compat.distinct import Distinct, distinct_characters, distinct_words
+from elmokit.embed.embedder import Embedder, Vectors
+from elmokit.embed.inputs import Item
+from elmokit.embed.to_file import embed_to_file, parse_selection
+from elmokit.embed.writers import Layout
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm, wrap
+from elmokit.text.characters import Utf8Characters
+from elmokit.text.token_ids import TokenIds, TokenIndexer
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.pretrained import PretrainedModel
+
+DEFAULT_BATCH_SIZE = 64
+
+
+def batch_to_ids(batch: Sequence[Sequence[str]]) -> Tensor:
+    """(B, T, 50) character ids of tokenised sentences; zeros where a sentence has ended.
+
+    >>> batch_to_ids([["First", "."], ["Another"]]).shape
+    torch.Size([2, 2, 50])
+    """
+    characters = Utf8Characters(50)
+    ids = torch.zeros(len(batch), max(map(len, batch), default=0), 50, dtype=torch.long)
+    for row, sentence in enumerate(batch):
+        ids[row, : len(sentence)] = torch.from_numpy(characters.encode(list(sentence)))
+    return ids
+
+
+class ScalarMix(nn.Module):
+    """gamma * sum_k softmax(s)_k * tensor_k, under the parameter names of saved AllenNLP models."""
+
+    def __init__(
+        self,
+        mixture_size: int,
+        do_layer_norm: bool = False,
+        initial_scalar_parameters: Sequence[float] | None = None,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__()
+        initial = initial_scalar_parameters or [0.0] * mixture_size
+        if len(initial) != mixture_size:
+            raise ValueError(
+                f"initial_scalar_parameters must have {mixture_size} values, got {len(initial)}"
+            )
+        self.mixture_size = mixture_size
+        self.do_layer_norm = do_layer_norm
+        self.scalar_parameters = nn.ParameterList(
+            nn.Parameter(torch.tensor([value]), requires_grad=trainable) for value in initial
+        )
+        self.gamma = nn.Parameter(torch.tensor([1.0]), requires_grad=trainable)
+
+    def forward(self, tensors: Sequence[Tensor], mask: Tensor | None = None) -> Tensor:
+        """Tensors of one shape (..., D). ``mask`` is not needed: layer norm is per token here."""
+        if len(tensors) != self.mixture_size:
+            raise ValueError(f"this mix weighs {self.mixture_size} tensors, got {len(tensors)}")
+        weights = torch.cat(list(self.scalar_parameters)).softmax(dim=0)
+        if self.do_layer_norm:
+            tensors = [layer_norm(tensor, tensor.shape[-1:]) for tensor in tensors]
+        return self.gamma * torch.einsum("l,l...->...", weights, torch.stack(list(tensors)))
+
+
+class Elmo(nn.Module):
+    """``elmo(character_ids)["elmo_representations"]``: as before, minus the hidden state.
+
+    ``module``: a ``BiLm`` or a ``PretrainedModel`` to use instead of the two files.
+    """
+
+    def __init__(
+        self,
+        options_file: str | Path | None,
+        weight_file: str | Path | None,
+        num_output_representations: int,
+        requires_grad: bool = False,
+        do_layer_norm: bool = False,
+        dropout: float = 0.5,
+        vocab_to_cache: Sequence[str] | None = None,
+        keep_sentence_boundaries: bool = False,
+        scalar_mix_parameters: Sequence[float] | None = None,
+        module: BiLm | PretrainedModel | None = None,
+    ) -> None:
+        super().__init__()
+        bilm, self._indexer = _bilm_and_indexer(options_file, weight_file, module)
+        self._elmo_lstm = bilm.requires_grad_(requires_grad)
+        self._dropout = nn.Dropout(dropout)
+        self._keep_sentence_boundaries = keep_sentence_boundaries
+        self._mixes = []
+        for number in range(num_output_representations):
+            mix = ScalarMix(
+                bilm.num_layers,
+                do_layer_norm=do_layer_norm,
+                initial_scalar_parameters=scalar_mix_parameters,
+                trainable=scalar_mix_parameters is None,
+            )
+            self.add_module(f"scalar_mix_{number}", mix)
+            self._mixes.append(f"scalar_mix_{number}")
+        cached = None if vocab_to_cache is None else self._encode_vocabulary(vocab_to_cache)
+        self.register_buffer("_cached", cached, persistent=False)
+
+    def get_output_dim(self) -> int:
+        """D, the width of a representation."""
+        return self._elmo_lstm.config.vector_dim
+
+    def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> dict[str, Any]:
+        """``inputs`` (..., T, 50) character ids; the result has (..., T, D) and a mask (..., T).
+
+        ``word_inputs`` (..., T): places in ``vocab_to_cache``, 0 for padding. They are used
+        where all of them are in that vocabulary.
+        """
+        if word_inputs is not None and self._is_cached(word_inputs):
+            *outer, columns = word_inputs.shape
+            distinct = distinct_words(word_inputs.reshape(-1, columns), self._marker_rows())
+            assert distinct.ids.words is not None and isinstance(self._cached, Tensor)
+            table = self._cached[distinct.ids.words]
+        elif inputs is not None:
+            *outer, columns, num_characters = inputs.shape
+            characters = inputs.reshape(-1, columns, num_characters)
+            distinct = distinct_characters(characters, self._indexer)
+            table = self._elmo_lstm.encoder(distinct.ids)
+        else:
+            raise InputError("these words are not all in vocab_to_cache; give character ids too")
+        layers = self._layers(table, distinct)  # (B, L + 1, T, D)
+        num_kept = layers.new_tensor(distinct.lengths) + (layers.shape[2] - columns)
+        mask = torch.arange(layers.shape[2], device=layers.device) < num_kept[:, None]  # (B, T)
+        representations = [
+            self.get_submodule(name)(layers.unbind(dim=1)).masked_fill(~mask[:, :, None], 0.0)
+            for name in self._mixes
+        ]
+        return {
+            "elmo_representations": [
+                self._dropout(one).view(*outer, *one.shape[1:]) for one in representations
+            ],
+            "mask": mask.view(*outer, mask.shape[1]),
+        }
+
+    def _layers(self, table: Tensor, distinct: Distinct) -> Tensor:
+        bilm, lengths = self._elmo_lstm, distinct.lengths
+        if not self._keep_sentence_boundaries:
+            layers: Tensor = bilm(table, distinct.rows, lengths).layers
+            return layers
+        state = bilm.zero_state(len(lengths))
+        marked = wrap(distinct.rows, lengths)  # (B, T + 2)
+        with_markers: Tensor = bilm.run_marked(
+            table, marked, [n + 2 for n in lengths], state
+        ).layers
+        return with_markers
+
+    def _encode_vocabulary(self, words: Sequence[str]) -> Tensor:
+        """(V + 2, P): the words in their order, then the two sentence markers."""
+        with torch.no_grad():
+            ids = self._indexer.encode([*words, self._indexer.begin, self._indexer.end])
+            device = self._elmo_lstm.device
+            moved = TokenIds(*(None if part is None else part.to(device) for part in ids))
+            table: Tensor = self._elmo_lstm.encoder(moved)
+        return table
+
+    def _marker_rows(self) -> tuple[int, int]:
+        assert isinstance(self._cached, Tensor)
+        return len(self._cached) - 2, len(self._cached) - 1
+
+    def _is_cached(self, words: Tensor) -> bool:
+        if not isinstance(self._cached, Tensor):
+            return False
+        return words.numel() == 0 or int(words.max()) < len(self._cached) - 2
+
+
+class ElmoEmbedder:
+    """``embed_sentence`` and friends; without files, the model that ships with elmokit."""
+
+    def __init__(
+        self,
+        options_file: str | Path | None = None,
+        weight_file: str | Path | None = None,
+        cuda_device: int = -1,
+    ) -> None:
+        if options_file is not None and weight_file is None:
+            raise InputError(f"{options_file}: options need their weight_file")
+        pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
+        self.embedder = Embedder(pretrained)
+        self.cuda_device = cuda_device
+        if cuda_device >= 0:
+            self.embedder.to(f"cuda:{cuda_device}")
+
+    def embed_sentence(self, sentence: Sequence[str]) -> Vectors:
+        """(L + 1, T, D) of one tokenised sentence."""
+        return self.embed_batch([sentence])[0]
+
+    def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Vectors]:
+        return self.embedder.layers(batch)
+
+    def embed_sentences(
+        self, sentences: Iterable[Sequence[str]], batch_size: int = DEFAULT_BATCH_SIZE
+    ) -> Iterator[Vectors]:
+        """In order. ``batch_size`` is accepted; sentences are grouped by their length anyway."""
+        return self.embedder.stream_layers(sentences)
+
+    def batch_to_embeddings(self, batch: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+        """Padded layers (B, L + 1, T, D) and their mask (B, T)."""
+        arrays = self.embed_batch(batch)
+        longest = max(map(len, batch), default=0)
+        layers = torch.zeros(len(batch), self.embedder.num_layers, longest, self.embedder.dim)
+        mask = torch.zeros(len(batch), longest, dtype=torch.bool)
+        for row, array in enumerate(arrays):
+            layers[row, :, : array.shape[1]] = torch.from_numpy(array)
+            mask[row, : array.shape[1]] = True
+        return layers, mask
+
+    def embed_file(
+        self,
+        input_file: Iterable[str],
+        output_file_path: str | Path,
+        output_format: str = "all",
+        batch_size: int = DEFAULT_BATCH_SIZE,
+        forget_sentences: bool = False,
+        use_sentence_keys: bool = False,
+    ) -> None:
+        """One tokenised sentence a line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
+
+        With ``use_sentence_keys`` a sentence that comes twice is written once (its vectors are
+        the same), and a slash in a key becomes an underscore.
+        """
+        if output_format not in ("all", "top", "average"):
+            raise InputError(f"output_format must be all, top or average, got {output_format!r}")
+        embed_to_file(
+            self.embedder,
+            _items(input_file, use_sentence_keys),
+            Path(output_file_path),
+            parse_selection(output_format, self.embedder.num_layers),
+            layout=Layout(keep_sentences=not (forget_sentences or use_sentence_keys)),
+            kind=".hdf5",
+        )
+
+
+def _items(lines: Iterable[str], use_sentence_keys: bool) -> Iterator[Item]:
+    written: set[str] = set()
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if use_sentence_keys and text in written:
+            continue
+        if use_sentence_keys:
+            written.add(text)
+        yield Item(text if use_sentence_keys else str(number), text, text.split())
+
+
+def _bilm_and_indexer(
+    options_file: str | Path | None,
+    weight_file: str | Path | None,
+    module: BiLm | PretrainedModel | None,
+) -> tuple[BiLm, TokenIndexer]:
+    if isinstance(module, PretrainedModel):
+        return module.bilm, module.indexer
+    if module is not None:
+        cnn = module.config.char_cnn
+        if cnn is None or module.config.characters != "utf8":
+            raise InputError("Elmo reads UTF-8 characters, but this biLM does not")
+        return module, TokenIndexer.utf8(cnn.max_characters)
+    pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
+    return pretrained.bilm, pretrained.indexer

@@ -1,0 +1,199 @@
+"""bilm-tf's names, without TensorFlow: ids go in and tensors come out, there is no graph.
+
+batcher = Batcher(vocab_file, 50)
+bilm = BidirectionalLanguageModel(options_file, weight_file)
+elmo = weight_layers("input", bilm(batcher.batch_sentences(sentences)), l2_coef=0.001)
+elmo["weighted_op"], elmo["regularization_op"]
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmokit.compat.distinct import distinct_characters, distinct_words
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.inputs import read_sentences
+from elmokit.embed.to_file import Selection, embed_to_file
+from elmokit.embed.word_cache import WordCache
+from elmokit.embed.writers import Layout
+from elmokit.errors import InputError
+from elmokit.files import replacing_file
+from elmokit.model.scalar_mix import ScalarMix
+from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Utf8Characters
+from elmokit.text.token_ids import word_table_rows
+from elmokit.text.vocabulary import UNKNOWN
+from elmokit.weights.hdf5 import open_hdf5, read_tensor
+from elmokit.weights.load import load_pretrained
+
+File = str | Path
+Ids = npt.NDArray[np.int64]
+
+
+class Batcher:
+    """Sentences -> (B, T + 2, characters) ids: between the markers, 0 for padding."""
+
+    def __init__(self, lm_vocab_file: File | None, max_token_length: int) -> None:
+        """``lm_vocab_file`` is accepted and not read: characters need no vocabulary."""
+        self._characters = Utf8Characters(max_token_length)
+
+    def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        shape = len(sentences), _longest(sentences) + 2, self._characters.max_characters
+        ids = np.zeros(shape, dtype=np.int64)
+        for row, sentence in enumerate(sentences):
+            wrapped = [BEGIN_OF_SENTENCE, *sentence, END_OF_SENTENCE]
+            ids[row, : len(wrapped)] = self._characters.encode(wrapped)
+        return ids
+
+
+class TokenBatcher:
+    """Sentences -> (B, T + 2) word ids, from 1; 0 for padding."""
+
+    def __init__(self, lm_vocab_file: File) -> None:
+        self._path = Path(lm_vocab_file)
+        self._id_of = {word: number for number, word in enumerate(_words(self._path))}
+
+    def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        ids = np.zeros((len(sentences), _longest(sentences) + 2), dtype=np.int64)
+        for row, sentence in enumerate(sentences):
+            wrapped = [BEGIN_OF_SENTENCE, *sentence, END_OF_SENTENCE]
+            numbers = np.array([self._id(token) for token in wrapped], dtype=np.int64)
+            ids[row, : len(wrapped)] = word_table_rows(numbers)
+        return ids
+
+    def _id(self, token: str) -> int:
+        number = self._id_of.get(token, self._id_of.get(UNKNOWN))
+        if number is None:
+            raise InputError(
+                f"{self._path}: the vocabulary has neither {token!r} nor {UNKNOWN}; add one of them"
+            )
+        return number
+
+
+class BilmOps(TypedDict):
+    lm_embeddings: Tensor  # (B, L + 1, T, D), without the markers
+    lengths: Tensor  # (B,)
+    token_embeddings: Tensor  # (B, T + 2, P)
+    mask: Tensor  # (B, T)
+
+
+class BidirectionalLanguageModel:
+    """Called with ids, it computes at once; every sentence starts from zeros."""
+
+    def __init__(
+        self,
+        options_file: File,
+        weight_file: File,
+        use_character_inputs: bool = True,
+        embedding_weight_file: File | None = None,
+        max_batch_size: int = 128,
+    ) -> None:
+        """``max_batch_size`` is accepted; a batch may have any size."""
+        if not use_character_inputs and embedding_weight_file is None:
+            raise InputError("token ids as inputs need the embedding_weight_file they stand for")
+        pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
+        self._bilm, self._indexer = pretrained.bilm, pretrained.indexer
+        self._vectors = None
+        if not use_character_inputs and embedding_weight_file is not None:
+            with open_hdf5(Path(embedding_weight_file)) as file:
+                vectors = read_tensor(file, "embedding", Path(embedding_weight_file))
+            self._vectors = torch.cat([vectors.new_zeros(1, vectors.shape[1]), vectors])
+
+    @torch.no_grad()
+    def __call__(self, ids: Ids | Tensor) -> BilmOps:
+        """What ``Batcher`` or ``TokenBatcher`` made of a batch."""
+        given = torch.as_tensor(ids).long().to(self._bilm.device)
+        if self._vectors is None:
+            distinct = distinct_characters(given, self._indexer)
+            table = self._bilm.encoder(distinct.ids)
+        else:
+            distinct = distinct_words(given, marker_ids=(0, 0))  # the ids hold their own markers
+            assert distinct.ids.words is not None
+            table = self._vectors[distinct.ids.words]
+        state = self._bilm.zero_state(len(given))
+        layers = self._bilm.run_marked(table, distinct.rows, distinct.lengths, state).layers
+        lengths = torch.tensor(distinct.lengths, device=table.device) - 2
+        mask = torch.arange(given.shape[1] - 2, device=table.device) < lengths[:, None]
+        return BilmOps(
+            lm_embeddings=layers[:, :, 1:-1] * mask[:, None, :, None],
+            lengths=lengths,
+            token_embeddings=layers[:, 0, :, : table.shape[1]],
+            mask=mask,
+        )
+
+
+class WeightedLayers(TypedDict):
+    weighted_op: Tensor  # (B, T, D)
+    regularization_op: Tensor
+    mix: ScalarMix  # whose parameters the task trains
+
+
+def weight_layers(
+    name: str,
+    bilm_ops: BilmOps,
+    l2_coef: float | None = None,
+    use_top_only: bool = False,
+    do_layer_norm: bool = False,
+    mix: ScalarMix | None = None,
+) -> WeightedLayers:
+    """One trainable mix of the layers, times gamma.
+
+    TensorFlow shared the weights of one ``name`` through a variable scope; here the ``mix`` of
+    an earlier result is passed on. Layer norm is per token, never over the batch.
+    """
+    layers = bilm_ops["lm_embeddings"]
+    used = layers[:, -1:] if use_top_only else layers
+    if mix is None:
+        mix = ScalarMix(used.shape[1], layer_norm=do_layer_norm and not use_top_only)
+        mix.to(layers.device)
+    penalty = mix.penalty() * (0.0 if use_top_only or l2_coef is None else l2_coef)
+    weighted = mix(used) * bilm_ops["mask"][:, :, None]
+    return WeightedLayers(weighted_op=weighted, regularization_op=penalty, mix=mix)
+
+
+def dump_token_embeddings(
+    vocab_file: File, options_file: File, weight_file: File, outfile: File
+) -> None:
+    """HDF5 with ``embedding`` (V, P): the context-independent vector of every word of a file."""
+    pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
+    words = _words(Path(vocab_file))
+    vectors = WordCache(pretrained.bilm.encoder, pretrained.indexer).vectors(words)
+    with replacing_file(Path(outfile)) as aside, h5py.File(aside, "w") as file:
+        file.create_dataset("embedding", data=vectors.cpu().numpy(), dtype="float32")
+
+
+def dump_bilm_embeddings(
+    vocab_file: File | None,
+    dataset_file: File,
+    options_file: File,
+    weight_file: File,
+    outfile: File,
+) -> None:
+    """HDF5 with all layers (L + 1, T, D) of every line of a tokenised file: keys 0, 1, ..."""
+    pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
+    embed_to_file(
+        Embedder(pretrained),
+        read_sentences([str(dataset_file)], pretokenized=True),
+        Path(outfile),
+        Selection(mix=None),
+        layout=Layout(keep_sentences=False),
+        kind=".hdf5",
+    )
+
+
+def _longest(sentences: Sequence[Sequence[str]]) -> int:
+    return max(map(len, sentences), default=0)
+
+
+def _words(path: Path) -> list[str]:
+    """Any list of words, one a line; ``<UNK>`` need not be among them."""
+    with open(path, encoding="utf-8", newline="\n") as lines:
+        words = [line.strip() for line in lines]
+    while words and not words[-1]:
+        words.pop()
+    return words

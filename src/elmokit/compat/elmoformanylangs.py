@@ -1,0 +1,31 @@
+"""ELMoForManyLangs' name: ``from elmokit.compat.elmoformanylangs import Embedder``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmokit.embed.embedder import Embedder as ElmokitEmbedder
+from elmokit.embed.embedder import Vectors
+from elmokit.weights.load import load_pretrained
+
+AVERAGE, ALL_LAYERS = -1, -2
+
+
+class Embedder:
+    """Any model that elmokit reads, a folder of theirs first of all."""
+
+    def __init__(self, model_dir: str | Path, batch_size: int = 64) -> None:
+        """``batch_size`` is accepted; sentences are grouped by their length anyway."""
+        self.model_dir = model_dir
+        self.batch_size = batch_size
+        self.embedder = ElmokitEmbedder(load_pretrained(model_dir, need_softmax=False))
+
+    def sents2elmo(
+        self, sents: Sequence[Sequence[str]], output_layer: int = AVERAGE
+    ) -> list[Vectors]:
+        """One array a sentence, in order: (T, D), or (L + 1, T, D) for all layers.
+
+        ``output_layer``: 0 the tokens, 1 and 2 the LSTMs, -1 the average, -2 all of them.
+        """
+        if output_layer == ALL_LAYERS:
+            return self.embedder.layers(sents)
+        return self.embedder.embed(sents, "average" if output_layer == AVERAGE else output_layer)

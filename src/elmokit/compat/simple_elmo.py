@@ -1,0 +1,146 @@
+"""simple_elmo's name: ``from elmokit.compat.simple_elmo import ElmoModel``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elmokit.embed.embedder import Embedder, Sentence, Start, Vectors
+from elmokit.errors import InputError
+from elmokit.model.bilm import wrap
+from elmokit.model.elmo import batch_tokens
+from elmokit.model.softmax import OutputWords
+from elmokit.weights.load import load_pretrained
+
+Layers = Literal["average", "top", "all"]
+
+
+class Candidates(TypedDict):
+    candidates: list[int]  # rows of the softmax, best first
+    candidate_words: list[str]
+    logp: list[float]  # probabilities, in spite of the name
+
+
+class Substitutes(TypedDict):
+    word: str
+    forward: Candidates  # guessed from what stands before
+    backward: Candidates  # guessed from what stands after
+
+
+class ElmoModel:
+    """``load`` a model, then ask for vectors as one array, zero beyond each sentence's end."""
+
+    def __init__(self) -> None:
+        self._embedder: Embedder | None = None
+
+    def load(
+        self, directory: str | Path, max_batch_size: int = 32, limit: int = 100, full: bool = False
+    ) -> str:
+        """A folder, a zip or any other model. ``max_batch_size`` and ``limit`` are accepted.
+
+        ``full`` reads the softmax too, which ``get_elmo_substitutes`` needs.
+        """
+        self._embedder = Embedder(load_pretrained(directory, need_softmax=full))
+        self.batch_size = max_batch_size
+        self.vector_size = self._embedder.dim
+        self.n_layers = self._embedder.num_layers
+        cnn = self._embedder.bilm.config.char_cnn
+        self.max_chars = None if cnn is None else cnn.max_characters
+        return "The model is now loaded."
+
+    def get_elmo_vectors(
+        self, texts: Sequence[Sentence], warmup: bool = True, layers: Layers = "average"
+    ) -> Vectors:
+        """(N, T, D), or (N, L + 1, T, D) for "all".
+
+        ``warmup``: every sentence starts from the model's settled state instead of zeros.
+        """
+        arrays = self._vectors(texts, warmup, layers)
+        longest = max((array.shape[-2] for array in arrays), default=0)
+        depth = (self.n_layers,) if layers == "all" else ()
+        result = np.zeros((len(arrays), *depth, longest, self.vector_size), dtype=np.float32)
+        for row, array in enumerate(arrays):
+            result[row, ..., : array.shape[-2], :] = array
+        return result
+
+    def get_elmo_vector_average(
+        self, texts: Sequence[Sentence], warmup: bool = True, layers: Layers = "average"
+    ) -> Vectors:
+        """(N, D), or (N, L + 1, D): the mean over the tokens, scaled to length 1."""
+        means = [
+            array.sum(axis=-2) / max(array.shape[-2], 1)  # of an empty sentence: zeros
+            for array in self._vectors(texts, warmup, layers)
+        ]
+        depth = (self.n_layers,) if layers == "all" else ()
+        result = np.zeros((len(means), *depth, self.vector_size), dtype=np.float32)
+        for row, mean in enumerate(means):
+            result[row] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+        return result
+
+    def get_elmo_substitutes(
+        self, data: Sequence[Sentence], topn: int = 3, nodelimiters: bool = True
+    ) -> list[list[Substitutes]]:
+        """What the two language models would have put in each word's place, best first.
+
+        ``nodelimiters`` keeps the sentence markers out of the answers.
+        """
+        embedder = self._loaded()
+        words = embedder.pretrained.output_words
+        if words is None:
+            raise InputError(
+                f"{embedder.source}: substitutes need the softmax and its vocabulary; "
+                f"load a model that has them with full=True"
+            )
+        tokens = [embedder.tokens_of(sentence) for sentence in data]
+        return [_substitutes(embedder, words, one, topn, nodelimiters) for one in tokens]
+
+    def _vectors(self, texts: Sequence[Sentence], warmup: bool, layers: Layers) -> list[Vectors]:
+        start: Start = "settled" if warmup else "fresh"
+        if layers == "all":
+            return self._loaded().layers(texts, start=start)
+        if layers not in ("average", "top"):
+            raise InputError(f"layers must be average, top or all, got {layers!r}")
+        return self._loaded().embed(texts, layers, start=start)
+
+    def _loaded(self) -> Embedder:
+        if self._embedder is None:
+            raise InputError("no model yet: call load(directory) first")
+        return self._embedder
+
+
+@torch.no_grad()
+def _substitutes(
+    embedder: Embedder, words: OutputWords, tokens: list[str], topn: int, nodelimiters: bool
+) -> list[Substitutes]:
+    if not tokens:
+        return []
+    batch = batch_tokens([tokens], embedder.indexer)
+    bilm = embedder.bilm
+    table = bilm.encoder(batch.ids)
+    marked = wrap(batch.rows, [len(tokens)])  # (1, T + 2)
+    output = bilm.run_marked(table, marked, [len(tokens) + 2], bilm.zero_state(1))
+    forward, backward = output.layers[0, -1].chunk(2, dim=-1)  # (T + 2, P) each
+    before = _best(words, forward[:-2], topn, nodelimiters)  # of word t, from <S> ... t-1
+    after = _best(words, backward[2:], topn, nodelimiters)  # from </S> ... t+1
+    return [
+        Substitutes(word=word, forward=left, backward=right)
+        for word, left, right in zip(tokens, before, after, strict=True)
+    ]
+
+
+def _best(words: OutputWords, hidden: Tensor, topn: int, nodelimiters: bool) -> list[Candidates]:
+    probabilities = words.softmax(hidden).softmax(dim=-1)  # (T, V)
+    if nodelimiters:
+        probabilities[:, [words.vocabulary.begin, words.vocabulary.end]] = 0.0
+    values, rows = probabilities.topk(min(topn, probabilities.shape[1]), dim=-1)
+    return [
+        Candidates(
+            candidates=candidates,
+            candidate_words=[words.vocabulary.words[row] for row in candidates],
+            logp=[round(value, 4) for value in chances],
+        )
+        for candidates, chances in zip(rows.tolist(), values.tolist(), strict=True)
+    ]
