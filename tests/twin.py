@@ -71,13 +71,19 @@ class Twin:
     def layers(self, tokens: list[str], state: TwinState | None = None) -> tuple[Array, TwinState]:
         """(L + 1, T, 2P) of one sentence, and the state after its last marker."""
         state = state or self.zero_state()
-        wrapped = [self.token(token) for token in (self.begin, *tokens, self.end)]
+        wrapped = [self._remembered(token) for token in (self.begin, *tokens, self.end)]
         forward, after = self._direction(wrapped, 0, state.forward)
         backward, before = self._direction(wrapped[::-1], 1, state.backward)
         layers = [np.array([np.concatenate([x, x]) for x in wrapped])]
         for ahead, behind in zip(forward, backward, strict=True):
             layers.append(np.concatenate([ahead, behind[::-1]], axis=-1))
         return np.array(layers)[:, 1:-1], TwinState(after, before)
+
+    def _remembered(self, token: str) -> Array:
+        known = self.__dict__.setdefault("known", {})
+        if token not in known:
+            known[token] = self.token(token)
+        return known[token]
 
     def _direction(
         self, inputs: list[Array], side: int, state: list[CellState]

@@ -7,6 +7,7 @@ tries a fresh state and the ways of carrying it, and reports the one that agrees
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -157,10 +158,13 @@ def _states(model: PretrainedModel, tokens: Sentences) -> Iterator[tuple[str, li
     longest = max(len(sentence) for sentence in tokens)
     for size in BATCH_SIZES:
         if size < len(tokens) and (size == 1 or size * longest <= MAX_BATCH_TOKENS):
-            yield f"carried, batches of {size}", _carried(model, tokens, size, is_warmed=False)
+            yield f"carried, batches of {size}", _carried(model, tokens, size)
     size = min(32, len(tokens))
     if size * longest <= MAX_BATCH_TOKENS:
-        yield f"carried after a warm-up, batches of {size}", _carried(model, tokens, size, True)
+        name = f"batches of {size}"
+        yield f"carried after a warm-up, {name}", _carried(model, tokens, size, warmed="first")
+        if size < len(tokens):
+            yield f"carried, {name} run twice", _carried(model, tokens, size, warmed="every")
 
 
 def _fresh(
@@ -172,16 +176,21 @@ def _fresh(
     return layers
 
 
-def _carried(model: PretrainedModel, tokens: Sentences, size: int, is_warmed: bool) -> list[Layers]:
-    """Rows keep their place; ``is_warmed``: the first batch ran once before (simple_elmo)."""
+def _carried(
+    model: PretrainedModel,
+    tokens: Sentences,
+    size: int,
+    warmed: Literal["none", "first", "every"] = "none",
+) -> list[Layers]:
+    """Rows keep their place; ``warmed``: batches that ran once before, as simple_elmo does it."""
     state = model.bilm.zero_state(size)
-    if is_warmed:
-        state = carried_layers(model, tokens[:size], state).state
     layers: list[Layers] = []
     for start in range(0, len(tokens), size):
         batch = [*tokens[start : start + size]]
-        missing = size - len(batch)
-        found, state = carried_layers(model, batch + [[]] * missing, state)
+        padded = batch + [[]] * (size - len(batch))
+        if warmed == "every" or (warmed == "first" and start == 0):
+            state = carried_layers(model, padded, state).state
+        found, state = carried_layers(model, padded, state)
         layers += found[: len(batch)]
     return layers
 
