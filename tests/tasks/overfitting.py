@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
 
@@ -25,7 +26,7 @@ def overfit(
     examples = read_examples(trained.task, file)
     predictions = trained.predict(examples)
     rows = [trained.task.to_json(e, p) for e, p in zip(examples, predictions, strict=True)]
-    return trained, json.loads(json.dumps(rows))
+    return trained, [_rounded(json.loads(json.dumps(row))) for row in rows]
 
 
 def predict_in_new_process(folder: Path, file: Path) -> list[dict[str, object]]:
@@ -34,4 +35,15 @@ def predict_in_new_process(folder: Path, file: Path) -> list[dict[str, object]]:
     result = subprocess.run(
         [*command, "--labelled", "--json"], capture_output=True, text=True, check=True
     )
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [_rounded(json.loads(line)) for line in result.stdout.splitlines()]
+
+
+def _rounded(value: Any) -> Any:
+    """Probabilities to five digits: the layers were computed in other batches."""
+    if isinstance(value, float):
+        return round(value, 5)
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _rounded(item) for name, item in value.items()}
+    return value

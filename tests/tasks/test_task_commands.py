@@ -68,11 +68,14 @@ def test_predict_brackets_entities_and_speaks_json(trained: Path) -> None:
             assert f"[{entity['text']} {entity['label']}]" in line
 
 
-def test_a_label_unknown_to_the_model_counts_as_a_miss(trained: Path, tmp_path: Path) -> None:
+def test_a_label_unknown_to_the_model_is_named_and_counts_as_a_miss(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "test.conll"
     path.write_text("Ann B-PER\nfoo B-NEW\n")
-    scores = eval_task(trained, path, quiet=True)
+    scores = eval_task(trained, path)
     assert scores.every["F1 NEW"] == 0.0
+    assert "count as misses: NEW" in capsys.readouterr().err
 
 
 def test_a_sentence_of_5000_tokens_is_tagged_and_trained_on(

@@ -58,6 +58,7 @@ class TrainedTask:
     task: Task[Any, Any]
     model: TaskModel[Any, Any]
     config: TaskConfig
+    labels: list[str]
     elmo: str
     """Where its ELMo model was read from; empty without ELMo."""
     progress: FitState | None = None
@@ -129,7 +130,7 @@ def train_task(
     words.save(out)
     write_json(out / "task.json", facts)
     state = fit(task, model, train_examples, dev_examples, config.fit, out, quiet=quiet)
-    trained = TrainedTask(task, model, config, embedder.source if embedder else "", state)
+    trained = TrainedTask(task, model, config, labels, embedder.source if embedder else "", state)
     write_json(out / "result.json", _result(trained, state, len(train_examples)))
     return trained
 
@@ -161,7 +162,8 @@ def load_task(
     assert isinstance(model, nn.Module)
     load_weights(model, folder / "best.safetensors")
     model.eval()
-    return TrainedTask(task, model, config, embedder.source if embedder else "")
+    source_name = embedder.source if embedder else ""
+    return TrainedTask(task, model, config, facts["labels"], source_name)
 
 
 def eval_task(
@@ -174,7 +176,15 @@ def eval_task(
 ) -> Scores:
     """The official scores of a trained task model on a labelled file."""
     trained = load_task(folder, elmo=elmo, device=device)
-    return trained.score(read_examples(trained.task, test), quiet=quiet)
+    examples = read_examples(trained.task, test)
+    unknown = sorted(set(trained.task.labels(examples)) - set(trained.labels))
+    if unknown and not quiet:
+        named = ", ".join(unknown[:10])
+        print(
+            f"the training data never had these labels; they count as misses: {named}",
+            file=sys.stderr,
+        )
+    return trained.score(examples, quiet=quiet)
 
 
 def predict_task(
