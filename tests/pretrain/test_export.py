@@ -64,10 +64,8 @@ def test_prediction_fills_a_blank_from_both_sides(run: Path) -> None:
     found = predict(model, "the cat ___ a dog", top=5)
     assert (found.left, found.right) == (["the", "cat"], ["a", "dog"])
     whole = predict(model, "the cat ___ a dog", top=1000)
-    total = sum(np.exp(guess.log_probability) for guess in whole.combined)
-    assert total == pytest.approx(1.0, abs=1e-5)
-    for guess in whole.combined[:3]:
-        assert guess.word in model.output_words.vocabulary
+    assert {guess.word for guess in whole.combined} == set(model.output_words.vocabulary.words[3:])
+    assert 0 < sum(np.exp(guess.log_probability) for guess in whole.combined) < 1 + 1e-5
     other = predict(model, "the cat ___ under", top=5)
     assert other.forward == found.forward, "the next word sees the left side alone"
     assert other.backward != found.backward
@@ -106,7 +104,7 @@ def test_finetuning_lowers_the_perplexity_on_the_domain(
     result = finetune(model, other_domain(tmp_path), tmp_path / "tuned", sets)
     assert result.after.mean < result.before.mean
     assert result.fitted_words == (20 if not has_softmax else result.fitted_words)
-    assert 0 < result.fitted_words
+    assert result.fitted_words > 0
     tuned = load_pretrained(tmp_path / "tuned")
     assert any(not torch.equal(before[n], w) for n, w in tuned.bilm.state_dict().items())
 

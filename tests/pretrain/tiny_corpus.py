@@ -7,9 +7,10 @@ import numpy as np
 from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.pretrain.recipe import Recipe, recipe_from_dict
 
-WORDS = (
-    "the cat dog bird saw heard chased a big small red blue in under over house tree garden".split()
-)
+WORDS = [
+    "the", "cat", "dog", "bird", "saw", "heard", "chased", "a", "big", "small", "red", "blue",
+    "in", "under", "over", "house", "tree", "garden",
+]  # fmt: skip
 
 
 def write_sentences(path: Path, num_sentences: int, seed: int = 0) -> None:

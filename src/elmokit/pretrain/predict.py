@@ -9,6 +9,7 @@ from torch import Tensor
 from elmokit.errors import InputError
 from elmokit.model.lstm import LstmStack
 from elmokit.text.tokenize import tokenize
+from elmokit.text.vocabulary import MARKERS
 from elmokit.weights.pretrained import PretrainedModel
 
 BLANK = "___"
@@ -32,8 +33,10 @@ class Predictions(NamedTuple):
 def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) -> Predictions:
     """Words for the blank ``___`` in ``text``; without a blank, the word after the text.
 
-    ``combined`` multiplies the two directions' probabilities and normalises again: each direction
-    is one expert who has seen half of the context.
+    ``combined`` is the geometric mean of the two directions' probabilities, normalised again, so
+    that a word's own frequency counts once. (Dividing their product by a Zipf prior, as Bayes'
+    rule would have it, lifted rare words to the top.) The markers and ``<UNK>`` are no answers and
+    are left out of the lists.
     """
     if model.output_words is None:
         raise InputError(
@@ -47,11 +50,12 @@ def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) ->
             _log_probabilities(model, model.bilm.backward_lstm, [model.indexer.end, *right[::-1]]),
         ]
     )  # (2, V)
-    both = scores.sum(dim=0).log_softmax(dim=0)
+    both = scores.mean(dim=0).log_softmax(dim=0)
     words = model.output_words.vocabulary.words
+    is_answer = torch.tensor([word not in MARKERS for word in words])
 
     def best(values: Tensor) -> list[Guess]:
-        found = values.topk(min(top, len(words)))
+        found = values.masked_fill(~is_answer, -torch.inf).topk(min(top, int(is_answer.sum())))
         return [
             Guess(words[number], value)
             for value, number in zip(found.values.tolist(), found.indices.tolist(), strict=True)

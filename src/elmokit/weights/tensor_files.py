@@ -32,3 +32,4 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) ->
         if not tensor.float().sum().isfinite():
             raise InputError(f"{path.name}: {name} does not fit into {dtype}; store it in float32")
     save_file(converted, path)
+    path.chmod(0o644)  # safetensors makes files for their owner alone
