@@ -64,6 +64,10 @@ def test_roles_are_shown_in_brackets() -> None:
     }
 
 
+def test_the_predicate_is_shown_even_where_the_model_misses_it() -> None:
+    assert srl.TASK.render(SHORT, ("O", "O")).plain == "[Go V] !"
+
+
 def test_a_label_never_seen_in_training_is_a_miss() -> None:
     assert EXAMPLE.tags is not None
     strange = EXAMPLE._replace(tags=("B-NEW", *EXAMPLE.tags[1:]))

@@ -19,7 +19,7 @@ from elmokit.tasks.bio_viterbi import BioViterbi
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.encoders import VariationalDropout
 from elmokit.tasks.highway_lstm import InterleavedLstm
-from elmokit.tasks.metrics.roles import score_roles, spans_of
+from elmokit.tasks.metrics.roles import PREDICATE, score_roles, spans_of
 from elmokit.tasks.readers.roles import RoleExample, parse_roles, read_roles
 from elmokit.tasks.show import bracketed
 from elmokit.tasks.task import Scores, Task
@@ -113,8 +113,10 @@ def _score(examples: Sequence[RoleExample], predictions: Sequence[Tags]) -> Scor
 
 
 def _render(example: RoleExample, tags: Tags) -> Text:
-    spans = spans_of(tags)
-    return bracketed(example.tokens, [(span.first, span.last + 1, span.label) for span in spans])
+    spans = [(span.first, span.last + 1, span.label) for span in spans_of(tags)]
+    if tags[example.predicate] == OUTSIDE:  # the model missed it; people still want to know
+        spans.append((example.predicate, example.predicate + 1, PREDICATE))
+    return bracketed(example.tokens, spans)
 
 
 def _to_json(example: RoleExample, tags: Tags) -> dict[str, Any]:
