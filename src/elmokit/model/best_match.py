@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def best_match(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -37,6 +38,7 @@ class _BestMatch(torch.autograd.Function):
         return best
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         flat, kernel, best = ctx.saved_tensors
         to_flat, to_kernel = torch.zeros_like(flat), torch.zeros_like(kernel)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 aten = torch.ops.aten
 
@@ -183,6 +184,7 @@ class LstmFunction(torch.autograd.Function):
         )
 
     @staticmethod
+    @once_differentiable
     def backward(
         ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
     ) -> tuple[Any, ...]:

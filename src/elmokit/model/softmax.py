@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from elmokit.text.vocabulary import Vocabulary
 
@@ -157,6 +158,7 @@ class _SampledSoftmax(torch.autograd.Function):
         return _mean_with_gradients(ctx, total, (to_hidden, to_rows, to_bias), len(hidden))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         return *_scaled_gradients(ctx, gradient), None, None
 
@@ -180,6 +182,7 @@ class _FullSoftmax(torch.autograd.Function):
         return _mean_with_gradients(ctx, total, (to_hidden, to_rows, to_bias), len(hidden))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         return *_scaled_gradients(ctx, gradient), None
 
