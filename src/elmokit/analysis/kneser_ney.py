@@ -1,0 +1,213 @@
+"""A 5-gram language model with interpolated modified Kneser-Ney smoothing, exact, in NumPy.
+
+What a biLM's forward perplexity is measured against, on the same tokens, vocabulary and
+predictions (Chen and Goodman, 1998; the counts are those of kenlm's lmplz, without pruning):
+
+    p(w | c) = (a(c w) - D(a(c w))) / sum_v a(c v)  +  gamma(c) p(w | c without its first word)
+
+a is the count at the highest order and, below it, the number of different words that stand before
+c w; an n-gram that starts with ``<S>`` has nothing before it and keeps its count. D has three
+values an order, for counts of 1, 2 and more. Under the unigrams lies 1 / (words that can follow).
+
+N-grams are numbered an order at a time: an n-gram is (number of its last n - 1 words, first word),
+so one sort of 64-bit numbers an order is all the work, whatever the order.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError
+from elmokit.pretrain.corpus import Split
+from elmokit.progress import Meter, meter
+from elmokit.text.vocabulary import Vocabulary
+
+Ids = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+NOTHING = -1
+"""No such n-gram: the sentence is too short before this place, or training has not seen it."""
+
+
+class Row(NamedTuple):
+    """Sentences in one row: <S> w w w </S> <S> w ..., and which places are predicted."""
+
+    words: Ids
+    is_first: npt.NDArray[np.bool_]  # the places of <S>
+
+    @property
+    def num_predictions(self) -> int:
+        return int((~self.is_first).sum())
+
+
+@dataclass(frozen=True)
+class Order:
+    """All n-grams of one order that training has, numbered by their place in ``keys``."""
+
+    keys: Numbers
+    counts: Numbers
+    """a, as above."""
+    totals: Numbers
+    """By context (the number of an (n - 1)-gram): the sum of a over what follows."""
+    left_over: Doubles
+    """By context: gamma, the share that goes to the shorter context."""
+    discounts: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class KneserNey:
+    orders: tuple[Order, ...]
+    num_words: int
+    """V, of the vocabulary."""
+    num_training_predictions: int
+
+    def probabilities(self, row: Row) -> Doubles:
+        """p of every predicted word, in order."""
+        num_follow = self.num_words - 1  # <S> never does
+        found = np.full(len(row.words), 1.0 / num_follow)
+        suffix = row.words.astype(np.int64)  # numbers of the n-gram that ends at each place
+        context = np.zeros(len(row.words), dtype=np.int64)  # the empty one
+        for number, order in enumerate(self.orders, start=1):
+            if number > 1:
+                context = _shift(suffix)  # the (n - 1)-gram that ends one place earlier
+                suffix = _look_up(order.keys, _keys(suffix, row, number, self.num_words))
+            is_known = context != NOTHING
+            is_known[is_known] = order.totals[context[is_known]] > 0
+            where = np.flatnonzero(is_known)
+            counts = np.where(suffix[where] == NOTHING, 0, order.counts[suffix[where]])
+            kept = counts - _discount(counts, order.discounts)
+            totals = order.totals[context[where]]
+            found[where] = kept / totals + order.left_over[context[where]] * found[where]
+        return found[~row.is_first]
+
+    def perplexity(self, row: Row) -> float:
+        return float(np.exp(-np.log(self.probabilities(row)).mean()))
+
+
+def row_of(split: Split, vocabulary: Vocabulary, max_tokens: int | None = None) -> Row:
+    """The first ``max_tokens`` words of a prepared corpus; what is no target is ``<UNK>``."""
+    starts = np.asarray(split.starts)
+    tokens = np.asarray(split.tokens[: len(split.tokens) if max_tokens is None else max_tokens])
+    starts = starts[starts < len(tokens)]
+    if len(starts) == 0:
+        raise InputError("the corpus has no sentences: there is nothing to count")
+    words = np.where(tokens < len(vocabulary), tokens, vocabulary.unknown).astype(np.int32)
+    ends = np.append(starts[1:], len(words))  # a </S> goes in here
+    words = np.insert(words, ends, vocabulary.end)
+    is_first = np.zeros(len(words), dtype=bool)
+    is_first[starts + np.arange(len(starts))] = True
+    return Row(words, is_first)
+
+
+def train_kneser_ney(row: Row, num_words: int, order: int = 5, quiet: bool = False) -> KneserNey:
+    """Count, order by order; a row of 77 million words takes a few minutes and about 5 GB."""
+    if order < 2:
+        raise InputError(f"the order must be at least 2, got {order}")
+    with meter("counting n-grams", "orders", order, quiet) as progress:
+        numbered = _number_ngrams(row, num_words, order, progress)
+    orders = [_order(numbered, row, place, order) for place in range(order)]
+    return KneserNey(tuple(orders), num_words, row.num_predictions)
+
+
+class _Numbered(NamedTuple):
+    """For each order: the sorted keys, how often each, where it ends first, and its context."""
+
+    keys: list[Numbers]
+    frequencies: list[Numbers]
+    first_ends: list[Numbers]
+    contexts: list[Numbers]
+
+
+def _number_ngrams(row: Row, num_words: int, order: int, progress: Meter) -> _Numbered:
+    """Every n-gram that ends at a place gets a number; unigrams keep their word's."""
+    frequencies = np.bincount(row.words, minlength=num_words)
+    firsts = np.zeros(num_words, dtype=np.int64)
+    firsts[row.words[::-1]] = np.arange(len(row.words))[::-1]
+    empty = np.zeros(num_words, dtype=np.int64)
+    found = _Numbered([np.arange(num_words)], [frequencies], [firsts], [empty])
+    suffix = row.words.astype(np.int64)
+    progress.advance()
+    for number in range(2, order + 1):
+        context = _shift(suffix)
+        keys = _keys(suffix, row, number, num_words)
+        ends = np.flatnonzero(keys != NOTHING)
+        unique, first, inverse, counts = np.unique(
+            keys[ends], return_index=True, return_inverse=True, return_counts=True
+        )
+        found.keys.append(unique)
+        found.frequencies.append(counts)
+        found.first_ends.append(ends[first])
+        found.contexts.append(context[ends[first]])
+        suffix = np.full(len(suffix), NOTHING, dtype=np.int64)
+        suffix[ends] = inverse
+        progress.advance()
+    return found
+
+
+def _keys(suffix: Numbers, row: Row, number: int, num_words: int) -> Numbers:
+    """What names the n-gram that ends at each place: its last n - 1 words and its first."""
+    reach = number - 1
+    is_there = np.zeros(len(suffix), dtype=bool)
+    # The n - 1 words must not begin with <S>: before it there is another sentence.
+    is_there[reach:] = (suffix[reach:] != NOTHING) & ~row.is_first[1 : len(suffix) - reach + 1]
+    ends = np.flatnonzero(is_there)
+    keys = np.full(len(suffix), NOTHING, dtype=np.int64)
+    keys[ends] = suffix[ends] * num_words + row.words[ends - reach]
+    return keys
+
+
+def _shift(numbers: Numbers) -> Numbers:
+    return np.concatenate([[NOTHING], numbers[:-1]])
+
+
+def _look_up(keys: Numbers, wanted: Numbers) -> Numbers:
+    places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.where(keys[places] == wanted, places, NOTHING)
+
+
+def _order(numbered: _Numbered, row: Row, place: int, highest: int) -> Order:
+    """Counts, discounts and what each context leaves over."""
+    counts = _counts(numbered, row, place, highest)
+    discounts = _discounts(counts, place + 1)
+    contexts = numbered.contexts[place]
+    num_contexts = 1 if place == 0 else len(numbered.keys[place - 1])
+    is_real = counts > 0
+    totals = np.bincount(contexts[is_real], counts[is_real], num_contexts)
+    taken = _discount(counts[is_real], discounts)
+    left_over = np.ones(num_contexts)
+    shares = np.bincount(contexts[is_real], taken, num_contexts)
+    np.divide(shares, totals, out=left_over, where=totals > 0)
+    return Order(numbered.keys[place], counts, totals.astype(np.int64), left_over, discounts)
+
+
+def _counts(numbered: _Numbered, row: Row, place: int, highest: int) -> Numbers:
+    """How often at the highest order; after how many different words below it."""
+    frequencies = numbered.frequencies[place]
+    if place + 1 == highest:
+        return frequencies
+    num_words = len(numbered.keys[0])
+    counts = np.bincount(numbered.keys[place + 1] // num_words, minlength=len(frequencies))
+    starts_sentence = row.is_first[numbered.first_ends[place] - place]
+    if place == 0:
+        return np.where(starts_sentence, 0, counts)  # <S> is never predicted
+    return np.where(starts_sentence, frequencies, counts)
+
+
+def _discounts(counts: Numbers, number: int) -> tuple[float, float, float]:
+    """Chen and Goodman's estimates, from how many n-grams have counts of 1, 2, 3 and 4."""
+    of_count = [int((counts == value).sum()) for value in range(5)]
+    if min(of_count[1:]) == 0:
+        raise InputError(
+            f"too little text (or too few words) for Kneser-Ney: no {number}-gram has a count of "
+            f"{of_count.index(0, 1)}"
+        )
+    rest = of_count[1] / (of_count[1] + 2 * of_count[2])
+    found = [k - (k + 1) * rest * of_count[k + 1] / of_count[k] for k in (1, 2, 3)]
+    return found[0], found[1], found[2]
+
+
+def _discount(counts: Numbers, discounts: tuple[float, float, float]) -> Doubles:
+    return np.array([0.0, *discounts])[np.minimum(counts, 3)]
