@@ -81,7 +81,7 @@ def main() -> None:
             found[f"{name}, backward, {start} start"] = measured.backward
     rows = tuple((name, f"{value:.2f}") for name, value in found.items())
     note = (
-        f"{count(heldout.num_predictions)} predictions; {count(train.num_predictions)} in training; "
+        f"{count(heldout.num_predictions)} predictions; trained on {count(train.num_predictions)}; "
         f"vocabulary {count(len(corpus.vocabulary))}"
     )
     print(Table("Held-out perplexity", ("", "perplexity"), rows, note).markdown())
