@@ -69,7 +69,8 @@ class ElmoConfig:
 
     where: Where = "input"
     layers: str = "mix"
-    """mix: gamma * sum_j s_j h_j, learned; top: the last layer; a number: that layer."""
+    """mix: gamma * sum_j s_j h_j, learned; average: the same with equal s_j (gamma is learned);
+    top: the last layer; a number: that layer."""
     l2: float = 0.001
     """lambda of the paper: this much of ||s||^2 is added to the loss."""
     dropout: float = 0.5
@@ -79,8 +80,8 @@ class ElmoConfig:
 
     def __post_init__(self) -> None:
         require(
-            self.layers in ("mix", "top") or self.layers.isdecimal(),
-            f"elmo.layers must be mix, top or a layer's number, got {self.layers!r}",
+            self.layers in ("mix", "average", "top") or self.layers.isdecimal(),
+            f"elmo.layers must be mix, average, top or a layer's number, got {self.layers!r}",
         )
         require(self.l2 >= 0, f"elmo.l2 must not be negative, got {self.l2}")
         require(0 <= self.dropout < 1, f"elmo.dropout must lie in [0, 1), got {self.dropout}")

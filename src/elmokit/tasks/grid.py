@@ -24,9 +24,10 @@ import elmokit
 from elmokit.config import to_dict
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.tasks.benchmark_data import benchmark_splits
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.benchmark_data import Splits, benchmark_splits
 from elmokit.tasks.config import changed, parse_settings
-from elmokit.tasks.run import CacheConfig, configured, train_task
+from elmokit.tasks.run import CacheConfig, configured, read_examples, train_task
 
 SEEDS: Mapping[str, int] = {"ner": 3, "sentiment": 3, "entailment": 3}
 """How many seeds a task gets, where it is not one."""
@@ -68,7 +69,7 @@ class Grid:
     tasks: tuple[str, ...]
     variants: tuple[Variant, ...]
     data: Path
-    """Of ``benchmark_data``."""
+    """Of ``benchmark_data``; also holds glove/."""
     out: Path
     elmo: str | None
     """None: the model that ships with elmokit."""
@@ -81,6 +82,8 @@ class Grid:
     max_minutes: float = 0.0
     """Of training, a run; 0: as the recipe says."""
     cache: CacheConfig = CacheConfig()  # noqa: RUF009  frozen
+    files: tuple[str, str, str] | None = None
+    """Your own training, development and test files, in the task's format, for one task."""
 
     def runs(self) -> list[Run]:
         """Seed by seed, so that a grid cut short is still one of all tasks."""
@@ -144,13 +147,13 @@ def _load(elmo: str | None) -> Embedder:
 
 
 def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
-    glove = f"words.vectors={grid.data / 'glove'}"
-    config = configured(run.task, grid.recipe, [glove, *grid.settings])
+    glove = [f"words.vectors={grid.data / 'glove'}"] if (grid.data / "glove").exists() else []
+    config = configured(run.task, grid.recipe, [*glove, *grid.settings])
     config = changed(config, parse_settings(run.variant.settings), run.variant.name)
     minutes = grid.max_minutes or config.fit.max_minutes
     config = replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
     embedder = _load(grid.elmo) if config.elmo.where != "none" else None
-    splits = benchmark_splits(run.task, grid.data)
+    splits = _splits(grid, run.task)
     trained = train_task(
         run.task,
         splits.train,
@@ -184,6 +187,12 @@ def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
         "elmo": embedder.fingerprint if embedder else None,
         "config": to_dict(config),
     }
+
+
+def _splits(grid: Grid, task: str) -> Splits:
+    if grid.files is None:
+        return benchmark_splits(task, grid.data)
+    return Splits(*(read_examples(find_task(task), file) for file in grid.files))
 
 
 def _append(path: Path, result: dict[str, Any]) -> None:

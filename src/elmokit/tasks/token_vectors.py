@@ -175,7 +175,7 @@ def _char_cnn(config: TaskConfig) -> CharCnn:
 
 
 def _one_layer(config: ElmoConfig, source: LayerSource) -> int | None:
-    if config.layers == "mix":
+    if config.layers in ("mix", "average"):
         return None
     number = source.num_layers - 1 if config.layers == "top" else int(config.layers)
     if number >= source.num_layers:
@@ -188,5 +188,7 @@ def _one_layer(config: ElmoConfig, source: LayerSource) -> int | None:
 def _mix(config: ElmoConfig, source: LayerSource | None, is_used: bool) -> ScalarMix | None:
     if source is None or not is_used:
         return None
-    num_layers = source.num_layers if config.layers == "mix" else 1
-    return ScalarMix(num_layers, layer_norm=config.layer_norm)
+    num_layers = source.num_layers if config.layers in ("mix", "average") else 1
+    mix = ScalarMix(num_layers, layer_norm=config.layer_norm)
+    mix.raw_weights.requires_grad_(config.layers == "mix")
+    return mix
