@@ -34,10 +34,6 @@ class Characters(Protocol):
         """(N, max_characters) ids of N tokens."""
         ...
 
-    def lengths(self, ids: Ids) -> Ids:
-        """(N,) how many ids of each row come before the padding."""
-        ...
-
 
 class Utf8Characters:
     """UTF-8 bytes between word markers: what bilm-tf, AllenNLP and elmokit's own models use.
@@ -76,9 +72,6 @@ class Utf8Characters:
         ids[np.arange(len(lengths)), lengths + 1] = _WORD_END
         return ids
 
-    def lengths(self, ids: Ids) -> Ids:
-        return np.count_nonzero(ids != _PADDING, axis=1)
-
     def _marker(self, character: int) -> Ids:
         row = np.full(self.max_characters, _PADDING, dtype=np.int64)
         row[:3] = _WORD_BEGIN, character, _WORD_END
@@ -104,14 +97,6 @@ class UnicodeCharacters:
             letters = [token] if is_marker else list(token[: self.max_characters - 2])
             ids[row, : len(letters) + 2] = [first, *(get(c, unknown) for c in letters), last]
         return ids
-
-    def lengths(self, ids: Ids) -> Ids:
-        is_character = ids != self._padding
-        return np.where(
-            is_character.any(axis=1),
-            ids.shape[1] - np.argmax(is_character[:, ::-1], axis=1),
-            0,
-        )
 
     @property
     def _padding(self) -> int:
