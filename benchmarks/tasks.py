@@ -107,6 +107,7 @@ def compare(name: str, options: argparse.Namespace, folder: Path) -> dict[str, A
         "elmo_dim": elmo.dim,
         "elmo_seconds": round(statistics.median(cost.wall for cost in costs["elmo"]), 3),
         "random_seconds": round(statistics.median(cost.wall for cost in costs["random"]), 3),
+        "elmo_cpu_seconds": round(statistics.median(cost.cpu for cost in costs["elmo"]), 3),
         "ratio": round(statistics.median(a.wall / b.wall for a, b in pairs), 3),
         "cpu_ratio": round(statistics.median(a.cpu / b.cpu for a, b in pairs), 3),
         "limit": LIMIT,

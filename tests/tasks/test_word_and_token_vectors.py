@@ -138,6 +138,16 @@ def test_top_and_numbered_layers_have_only_their_gamma(tiny_elmo: Embedder) -> N
         assert float(vectors.penalty().detach()) == 0.0
 
 
+def test_an_average_learns_gamma_alone(tiny_elmo: Embedder) -> None:
+    vectors = make(tiny_elmo, layers="average")
+    found = vectors(vectors.tensors([SENTENCES[0]]))
+    layers = torch.from_numpy(tiny_elmo.layers([SENTENCES[0]])[0])
+    torch.testing.assert_close(found[0, :, 9:], layers.mean(dim=0), rtol=1e-5, atol=1e-6)
+    assert vectors.input_mix is not None
+    assert vectors.input_mix.gamma.requires_grad
+    assert not vectors.input_mix.raw_weights.requires_grad
+
+
 def test_a_layer_that_is_not_there_is_refused(tiny_elmo: Embedder) -> None:
     with pytest.raises(InputError, match="layers are 0 to 2"):
         make(tiny_elmo, layers="3")

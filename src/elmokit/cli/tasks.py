@@ -31,7 +31,9 @@ def train(
         str | None, typer.Option(help="Use this fine-tuned ELMo model instead.")
     ] = None,
     where: Annotated[str | None, typer.Option(help="input, output, both or none.")] = None,
-    layers: Annotated[str | None, typer.Option(help="mix, top or a layer's number.")] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="mix, average, top or a layer's number.")
+    ] = None,
     l2: Annotated[float | None, typer.Option(help="lambda on the mixing weights.")] = None,
     vectors: Annotated[
         str | None, typer.Option(help="GloVe text file, or folder of words.txt and vectors.npy.")

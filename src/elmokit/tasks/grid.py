@@ -153,7 +153,7 @@ def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
     minutes = grid.max_minutes or config.fit.max_minutes
     config = replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
     embedder = _load(grid.elmo) if config.elmo.where != "none" else None
-    splits = _splits(grid, run.task)
+    splits = task_splits(grid, run.task)
     trained = train_task(
         run.task,
         splits.train,
@@ -189,7 +189,8 @@ def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
     }
 
 
-def _splits(grid: Grid, task: str) -> Splits:
+def task_splits(grid: Grid, task: str) -> Splits:
+    """The examples that a task is trained, stopped and scored on."""
     if grid.files is None:
         return benchmark_splits(task, grid.data)
     return Splits(*(read_examples(find_task(task), file) for file in grid.files))
