@@ -12,6 +12,7 @@ import numpy.typing as npt
 from elmokit.analysis import paper
 from elmokit.analysis.encoders import Encoder, Floats, chunks
 from elmokit.analysis.linear_probe import Integers, ProbeData, fit_probe
+from elmokit.analysis.pictures import Picture, bars
 from elmokit.analysis.tables import Table, count, percent
 from elmokit.errors import InputError
 from elmokit.progress import meter
@@ -211,4 +212,16 @@ def pos_table(result: PosResult) -> Table:
         f"Trained on {count(result.num_train_tokens)} tokens. Known: the training set has the "
         "word. Covered: every encoder has a vector for it; words that static vectors lack get "
         "a learned one.",
+    )
+
+
+def pos_picture(result: PosResult) -> Picture:
+    """Known and unknown words apart."""
+    groups = [group for group in ("all", "known", "unknown") if result.num_tokens[group]]
+    return bars(
+        "part-of-speech",
+        "Part of speech: accuracy of a linear classifier on one vector",
+        [f"{row.encoder}\n{row.layer}".strip() for row in result.rows],
+        {group: [row.accuracy[group] for row in result.rows] for group in groups},
+        "accuracy, %",
     )

@@ -51,6 +51,13 @@ def write_picture(picture: Picture, path: Path) -> None:
             aside.write_text(picture.svg, encoding="utf-8")
 
 
+def write_pictures(pictures: Sequence[Picture], folder: Path) -> None:
+    """Write each as PNG and SVG."""
+    for picture in pictures:
+        for suffix in (".png", ".svg"):
+            write_picture(picture, folder / f"{picture.name}{suffix}")
+
+
 def bars(
     name: str,
     caption: str,

@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.analysis.encoders import Encoder, Floats, chunks
-from elmokit.analysis.static_vectors import StaticVectors, read_static_vectors
-from elmokit.analysis.tables import Table
-from elmokit.analysis.uses import Use, find_marked
+from elmokit.analysis.static_vectors import StaticVectors
+from elmokit.analysis.uses import Use
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder, write_json
 from elmokit.progress import meter
@@ -282,34 +281,3 @@ def parse_layers(text: str) -> list[int] | None:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"layers must be numbers such as 1,2; got {text!r}") from None
-
-
-def neighbours_tables(
-    index: UseIndex,
-    encoder: Encoder,
-    sentence: str,
-    layer: int | None = None,
-    number: int = 5,
-    static: Path | None = None,
-) -> list[Table]:
-    """The nearest uses, and beside them the nearest words of static vectors.
-
-    Without a file of static vectors, the model's own token layer stands for them: it sees the
-    word alone.
-    """
-    use = find_marked(sentence)
-    found = index.neighbours(encoder, use, layer, number)
-    name = encoder.layer_names[index.layers[-1] if layer is None else layer]
-    rows = tuple((f"{neighbour.similarity:.3f}", neighbour.use.text()) for neighbour in found)
-    in_context = Table(f"{use.text()}: nearest uses at {name}", ("cosine", "use"), rows)
-    vectors = index.words if static is None else read_static_vectors(static)
-    source = "the token layer" if static is None else str(static)
-    if vectors.row(use.word) is None:
-        note = f"{use.word!r} has no vector there."
-        return [in_context, Table(f"nearest words by {source}", ("cosine", "word"), (), note)]
-    words = vectors.neighbours(use.word, number)
-    static_rows = tuple((f"{similarity:.3f}", word) for word, similarity in words)
-    return [
-        in_context,
-        Table(f"{use.word}: nearest words by {source}", ("cosine", "word"), static_rows),
-    ]

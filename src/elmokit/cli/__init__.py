@@ -37,6 +37,7 @@ def main() -> None:
         corpus,
         embedding,
         pretrain,
+        report,
         tasks,
         uses,
     )

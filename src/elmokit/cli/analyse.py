@@ -1,4 +1,4 @@
-"""Commands that look into the layers: ``elmokit analyse NAME`` and what stands beside it."""
+"""Commands that look into the layers: ``elmokit analyse NAME``, a table or figure each."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,25 @@ Encoders = Annotated[
         "Each becomes rows of the table; '' is the model that ships.",
     ),
 ]
+Json = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON too.")]
+Figure = Annotated[Path | None, typer.Option("--picture", help="Draw it too, .png or .svg.")]
+Tasks = Annotated[list[str], typer.Argument(help="ner, sentiment, entailment, srl, coref, squad.")]
+Model = Annotated[
+    str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
+]
+Data = Annotated[Path, typer.Option(help="Folder with glove, nli, sst, ewt-propbank ... in it.")]
+Runs = Annotated[Path, typer.Option("-o", "--out", help="Folder for the runs; they go on there.")]
+Files = Annotated[
+    list[str] | None,
+    typer.Option(help="Your own training, development and test file (give it three times)."),
+]
+Recipe = Annotated[str, typer.Option(help="cpu or paper: elmokit's own settings, by task.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="TABLE.NAME=VALUE, for every run.")
+]
+Seeds = Annotated[int | None, typer.Option(help="Runs of each kind; default: by task.")]
+Minutes = Annotated[float, typer.Option(help="At most so long a run; 0: as the recipe says.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time, a core each.")]
 
 
 @analyse.command()
@@ -27,14 +46,22 @@ def pos(
     train_sentences: Annotated[
         int | None, typer.Option(help="Fewer training sentences, for a quick look.")
     ] = None,
+    picture: Figure = None,
+    json: Json = None,
 ) -> None:
     """Part of speech by a linear classifier on each frozen layer (Table 6)."""
     from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.part_of_speech import part_of_speech_probe, pos_table, read_pos_data
+    from elmokit.analysis.part_of_speech import (
+        part_of_speech_probe,
+        pos_picture,
+        pos_table,
+        read_pos_data,
+    )
+    from elmokit.analysis.results import present
 
     encoders = [open_encoder(model) for model in models]
     result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences))
-    typer.echo(pos_table(result).markdown())
+    present(result, [pos_table(result)], json, picture, lambda: pos_picture(result))
 
 
 @analyse.command()
@@ -47,11 +74,166 @@ def senses(
     semcor_sentences: Annotated[
         int | None, typer.Option(help="Fewer SemCor sentences, for a quick look.")
     ] = None,
+    picture: Figure = None,
+    json: Json = None,
 ) -> None:
     """Word senses by the nearest mean vector of SemCor (Table 5)."""
     from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.senses import read_sense_data, senses_table, word_senses
+    from elmokit.analysis.results import present
+    from elmokit.analysis.senses import (
+        read_sense_data,
+        senses_picture,
+        senses_table,
+        word_senses,
+    )
 
     encoders = [open_encoder(model) for model in models]
     result = word_senses(encoders, read_sense_data(data, sets.split(",")), semcor_sentences)
-    typer.echo(senses_table(result).markdown())
+    present(result, [senses_table(result)], json, picture, lambda: senses_picture(result))
+
+
+@analyse.command()
+def perplexity(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="With a softmax.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of `elmokit prepare`.")],
+    order: Annotated[int, typer.Option(help="Of the n-gram.")] = 5,
+    train_tokens: Annotated[
+        int | None, typer.Option(help="Count the n-gram on the first so many tokens.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Held-out perplexity beside a Kneser-Ney n-gram on the same words."""
+    from elmokit.analysis.perplexities import perplexities, perplexity_table
+    from elmokit.analysis.results import present
+
+    result = perplexities(models, corpus, order, train_tokens)
+    present(result, [perplexity_table(result)], json)
+
+
+@analyse.command()
+def layers(
+    tasks: Tasks,
+    data: Data,
+    out: Runs,
+    model: Model = "",
+    layer_norm: Annotated[bool, typer.Option(help="Each kind with layer norm too.")] = True,
+    files: Files = None,
+    recipe: Recipe = "cpu",
+    settings: Settings = None,
+    seeds: Seeds = None,
+    minutes: Minutes = 0.0,
+    jobs: Jobs = 1,
+    json: Json = None,
+) -> None:
+    """Which layers: baseline, last, average, all with lambda 1 and 0.001 (Table 2)."""
+    from elmokit.analysis.results import present
+    from elmokit.analysis.task_runs import LAYERS, NORMALISED, do_runs, grid_table, make_grid
+
+    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
+    variants = (*LAYERS, *NORMALISED) if layer_norm else LAYERS
+    result = do_runs(grid, variants, jobs)
+    present(result, [grid_table(result, "Which layers (Table 2)")], json)
+
+
+@analyse.command()
+def places(
+    tasks: Tasks,
+    data: Data,
+    out: Runs,
+    model: Model = "",
+    files: Files = None,
+    recipe: Recipe = "cpu",
+    settings: Settings = None,
+    seeds: Seeds = None,
+    minutes: Minutes = 0.0,
+    jobs: Jobs = 1,
+    json: Json = None,
+) -> None:
+    """Which places: ELMo at the input, at the output, at both (Table 3)."""
+    from elmokit.analysis.results import present
+    from elmokit.analysis.task_runs import PLACES, do_runs, grid_table, make_grid
+
+    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
+    result = do_runs(grid, PLACES, jobs)
+    present(result, [grid_table(result, "Which places (Table 3)")], json)
+
+
+@analyse.command()
+def efficiency(
+    tasks: Tasks,
+    data: Data,
+    out: Runs,
+    model: Model = "",
+    shares: Annotated[str, typer.Option(help="Of the training data, in percent.")] = "0.1,1,10,100",
+    files: Files = None,
+    recipe: Recipe = "cpu",
+    settings: Settings = None,
+    seeds: Seeds = None,
+    minutes: Minutes = 0.0,
+    jobs: Jobs = 1,
+    pictures: Annotated[Path | None, typer.Option(help="Folder to draw into.")] = None,
+    json: Json = None,
+) -> None:
+    """Score against the share of the training data, and against epochs (Figure 1)."""
+    from elmokit.analysis.pictures import write_pictures
+    from elmokit.analysis.results import present
+    from elmokit.analysis.sample_efficiency import (
+        efficiency_pictures,
+        efficiency_table,
+        parse_shares,
+        sample_efficiency,
+    )
+    from elmokit.analysis.task_runs import make_grid
+
+    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
+    wanted = parse_shares(shares)
+    results = [sample_efficiency(grid, task, wanted, jobs) for task in tasks]
+    present(results, [efficiency_table(results)], json)
+    if pictures is not None:
+        write_pictures(efficiency_pictures(results), pictures)
+
+
+@analyse.command()
+def mixes(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Runs of `analyse`, or folders of `task train`.")
+    ],
+    variant: Annotated[
+        str, typer.Option(help="Which runs of `analyse`: input + output, elmo ...")
+    ] = "input + output",
+    picture: Figure = None,
+    json: Json = None,
+) -> None:
+    """The weights and gamma that each trained task learned (Figure 2)."""
+    from elmokit.analysis.mix_weights import mix_picture, mix_table, read_mixes
+    from elmokit.analysis.results import present
+
+    result = read_mixes(folders, variant)
+    present(result, [mix_table(result)], json, picture, lambda: mix_picture(result))
+
+
+@analyse.command()
+def transfer(
+    tasks: Tasks,
+    data: Data,
+    out: Runs,
+    model: Model = "",
+    tune: Annotated[
+        list[str] | None, typer.Option(help="train.NAME=VALUE, for the fine-tuning.")
+    ] = None,
+    files: Files = None,
+    recipe: Recipe = "cpu",
+    settings: Settings = None,
+    seeds: Seeds = None,
+    minutes: Minutes = 0.0,
+    jobs: Jobs = 1,
+    json: Json = None,
+) -> None:
+    """Perplexity on a task's text before and after fine-tuning, and the task with each."""
+    from elmokit.analysis.results import present
+    from elmokit.analysis.task_runs import make_grid
+    from elmokit.analysis.transfer import domain_transfer, transfer_table
+
+    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
+    results = [domain_transfer(grid, task, tune or (), jobs) for task in tasks]
+    present(results, [transfer_table(results)], json)

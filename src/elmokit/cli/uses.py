@@ -96,12 +96,12 @@ def neighbours(
 ) -> None:
     """The nearest uses to a word in its sentence (Table 4), beside the nearest static words."""
     from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.use_index import neighbours_tables, open_index
+    from elmokit.analysis.neighbours import context_neighbours, neighbours_tables
+    from elmokit.analysis.use_index import open_index
 
-    tables = neighbours_tables(
-        open_index(index), open_encoder(model), sentence, layer, count, static
-    )
-    for table in tables:
+    encoder = open_encoder(model)
+    result = context_neighbours(open_index(index), encoder, sentence, layer, count, static)
+    for table in neighbours_tables(result):
         typer.echo(table.markdown())
 
 

@@ -1,0 +1,105 @@
+"""The paper's findings, one by one: what our numbers say to each, in words."""
+
+from collections.abc import Sequence
+from statistics import mean
+from typing import NamedTuple
+
+from elmokit.analysis.mix_weights import MixWeights
+from elmokit.analysis.part_of_speech import PosResult
+from elmokit.analysis.sample_efficiency import SampleEfficiency, reaches
+from elmokit.analysis.senses import SensesResult
+from elmokit.analysis.task_runs import ALL_LAYERS, TITLES, GridResult
+
+MARGIN = 0.05
+"""Percent points: what differs less is called equal, being less than the tables print."""
+
+
+class Finding(NamedTuple):
+    claim: str
+    verdict: str
+    """confirmed, contradicted, mixed or equal."""
+    evidence: str
+
+
+def _verdict(differences: Sequence[float]) -> str:
+    """Positive where the claim holds."""
+    if all(abs(value) < MARGIN for value in differences):
+        return "equal"
+    if all(value > -MARGIN for value in differences):
+        return "confirmed"
+    if all(value < MARGIN for value in differences):
+        return "contradicted"
+    return "mixed"
+
+
+def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
+    scores = {row.layer: row.accuracy["all"] for row in result.rows if row.encoder == encoder}
+    if not {"layer 1", "layer 2"} <= scores.keys():
+        return None
+    first, second = scores["layer 1"], scores["layer 2"]
+    return Finding(
+        "The first LSTM layer is better at part of speech than the second",
+        _verdict([first - second]),
+        f"layer 1 {first:.1f}, layer 2 {second:.1f} (paper: 97.3 and 96.8, on the Penn Treebank)",
+    )
+
+
+def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | None:
+    column = "four" if "four" in result.rows[0].f1 else next(iter(result.rows[0].f1))
+    scores = {row.layer: row.f1[column] for row in result.rows if row.encoder == encoder}
+    if not {"layer 1", "layer 2"} <= scores.keys():
+        return None
+    first, second = scores["layer 1"], scores["layer 2"]
+    return Finding(
+        "The second LSTM layer is better at word senses than the first",
+        _verdict([second - first]),
+        f"layer 2 {second:.1f}, layer 1 {first:.1f}, first sense "
+        f"{result.rows[0].f1[column]:.1f} (paper: 69.0, 67.4 and 65.9)",
+    )
+
+
+def all_layers_beat_the_last(result: GridResult) -> Finding | None:
+    gains = {}
+    for task in result.tasks:
+        last, everything = result.scores(task, "last only"), result.scores(task, ALL_LAYERS)
+        if last and everything:
+            gains[task] = mean(everything) - mean(last)
+    if not gains:
+        return None
+    each = ", ".join(f"{TITLES.get(task, task)} {gain:+.1f}" for task, gain in gains.items())
+    return Finding(
+        "All layers, weighted, are better than the last alone",
+        _verdict(list(gains.values())),
+        f"{each} (paper: SQuAD +0.5, SNLI +0.4, SRL +0.7)",
+    )
+
+
+def elmo_needs_less_data(results: Sequence[SampleEfficiency]) -> Finding | None:
+    gains, parts = [], []
+    for result in results:
+        each = []
+        for point in result.points:
+            gains.append(mean(point.elmo) - mean(point.baseline))
+            each.append(f"{gains[-1]:+.1f} at {100 * point.share:g} %")
+        epoch = reaches(result)
+        when = f"; the baseline's best score in epoch {epoch}" if epoch else ""
+        parts.append(f"{TITLES.get(result.task, result.task)}: {', '.join(each)}{when}")
+    if not gains:
+        return None
+    return Finding("ELMo needs less data", _verdict(gains), "with ELMo, " + ". ".join(parts))
+
+
+def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
+    at_input = [mix for mix in result.mixes if mix.place == "input" and len(mix.weights) == 3]
+    if not at_input:
+        return None
+    differences = [100 * (mix.weights[1] - max(mix.weights[0], mix.weights[2])) for mix in at_input]
+    each = ", ".join(
+        f"{TITLES.get(mix.task, mix.task)} {' / '.join(f'{w:.2f}' for w in mix.weights)}"
+        for mix in at_input
+    )
+    return Finding(
+        "At the input the learned weights favour the first LSTM layer",
+        _verdict(differences),
+        f"token layer / layer 1 / layer 2: {each}",
+    )

@@ -1,0 +1,119 @@
+"""Figure 2: which layers did each trained task turn to?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elmokit.analysis.pictures import Picture, heat_map
+from elmokit.analysis.tables import Table
+from elmokit.analysis.task_runs import TITLES, TaskRun, read_runs
+from elmokit.errors import InputError
+from elmokit.tasks.run import load_task
+
+PLACES = ("input", "output")
+BOTH = "input + output"
+"""The variant of ``analyse places`` that learns both mixes."""
+
+
+class Mix(NamedTuple):
+    """The mean over a task's seeds."""
+
+    task: str
+    place: str
+    weights: tuple[float, ...]
+    """Softmax-normalised, the token layer first."""
+    gamma: float
+    num_seeds: int
+
+
+@dataclass(frozen=True)
+class MixWeights:
+    mixes: tuple[Mix, ...]
+
+    @property
+    def num_layers(self) -> int:
+        return max(len(mix.weights) for mix in self.mixes)
+
+
+Found = dict[tuple[str, str], list[tuple[tuple[float, ...], float]]]
+
+
+def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
+    """Of folders of runs (those of one variant) and of trained tasks (``task train``)."""
+    found: Found = {}
+    for folder in folders:
+        if (folder / "results.jsonl").exists():
+            result = read_runs(folder)
+            if variant not in result.variants:
+                known = ", ".join(result.variants)
+                raise InputError(f"{folder}: no runs of the variant {variant!r}; there are {known}")
+            for run in result.runs:
+                if run.variant == variant:
+                    _collect(found, run.task, run.mixes)
+        else:
+            trained = load_task(folder)
+            _collect(found, trained.task.name, trained.mixes())
+    return _mean(found)
+
+
+def mixes_of_runs(runs: Sequence[TaskRun]) -> MixWeights:
+    found: Found = {}
+    for run in runs:
+        _collect(found, run.task, run.mixes)
+    return _mean(found)
+
+
+def _collect(found: Found, task: str, mixes: dict[str, dict[str, Any]]) -> None:
+    """One layer alone is no mix."""
+    for place, mix in mixes.items():
+        if len(mix["weights"]) > 1:
+            found.setdefault((task, place), []).append((tuple(mix["weights"]), mix["gamma"]))
+
+
+def _mean(found: Found) -> MixWeights:
+    if not found:
+        raise InputError("no run has learned a mix of several layers; train one with ELMo")
+    mixes = []
+    for (task, place), values in sorted(found.items(), key=lambda item: PLACES.index(item[0][1])):
+        weights = np.mean([weights for weights, _ in values], axis=0)
+        gamma = float(np.mean([gamma for _, gamma in values]))
+        mixes.append(Mix(task, place, tuple(map(float, weights)), gamma, len(values)))
+    return MixWeights(tuple(mixes))
+
+
+def _layer_names(number: int) -> list[str]:
+    return ["token layer", *(f"layer {layer}" for layer in range(1, number))]
+
+
+def mix_table(result: MixWeights) -> Table:
+    names = _layer_names(result.num_layers)
+    rows = [
+        (
+            f"{TITLES.get(mix.task, mix.task)}, {mix.place}",
+            *(f"{weight:.2f}" for weight in mix.weights),
+            f"{mix.gamma:.2f}",
+            str(mix.num_seeds),
+        )
+        for mix in result.mixes
+    ]
+    return Table(
+        "Learned mix weights (Figure 2)",
+        ("", *names, "gamma", "seeds"),
+        tuple(rows),
+        "Softmax-normalised. Paper: at the input most tasks favour layer 1; at the output the "
+        "weights are balanced, slightly towards lower layers.",
+    )
+
+
+def mix_picture(result: MixWeights) -> Picture:
+    """Tasks as columns, layers as rows from the top down, input and output apart."""
+    names = _layer_names(result.num_layers)[::-1]
+    columns = [f"{TITLES.get(mix.task, mix.task)}\n{mix.place}" for mix in result.mixes]
+    values = np.full((len(names), len(columns)), np.nan)
+    for column, mix in enumerate(result.mixes):
+        values[-len(mix.weights) :, column] = mix.weights[::-1]
+    caption = "Softmax-normalised weights that each task learned for each layer"
+    return heat_map("mix-weights", caption, names, columns, values)

@@ -1,0 +1,177 @@
+"""Figure 1: how much labelled data, and how many epochs, does a task need without ELMo?"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from elmokit.analysis.pictures import Line, Picture, curves
+from elmokit.analysis.tables import Table, count
+from elmokit.analysis.task_runs import (
+    BASELINE,
+    TITLES,
+    WITH_ELMO,
+    GridResult,
+    TaskRun,
+    do_runs,
+    spread,
+)
+from elmokit.errors import InputError
+from elmokit.tasks.grid import Grid, Variant, task_splits
+from elmokit.tasks.run import configured
+
+SHARES = (0.001, 0.01, 0.1, 1.0)
+
+
+class Point(NamedTuple):
+    """Scores on the test set of one share of the training data, one a seed."""
+
+    share: float
+    num_examples: int
+    baseline: tuple[float, ...]
+    elmo: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SampleEfficiency:
+    task: str
+    measure: str
+    points: tuple[Point, ...]
+    baseline_epochs: tuple[float, ...]
+    """Development score after each epoch on all the data, first seed."""
+    elmo_epochs: tuple[float, ...]
+
+
+def sample_efficiency(
+    grid: Grid, task: str, shares: Sequence[float] = SHARES, jobs: int = 1, quiet: bool = False
+) -> SampleEfficiency:
+    """Train with each share, with and without ELMo; small shares are inside larger ones."""
+    for share in shares:
+        if not 0 < share <= 1:
+            raise InputError(f"a share of the data lies above 0 and up to 1, got {share}")
+    total = num_training_examples(grid, task)
+    points, full = [], GridResult(())
+    for share in sorted(shares):
+        variants = share_variants(share, total)
+        result = do_runs(replace(grid, tasks=(task,)), variants, jobs, quiet)
+        scores = [tuple(result.scores(task, variant.name, "test")) for variant in variants]
+        points.append(Point(share, max(1, round(share * total)), scores[0], scores[1]))
+        full = result
+    return SampleEfficiency(
+        task,
+        full.runs[0].measure,
+        tuple(points),
+        _first_epochs(full.runs, variants[0].name),
+        _first_epochs(full.runs, variants[1].name),
+    )
+
+
+def parse_shares(text: str) -> tuple[float, ...]:
+    """Percent, as in "1,10,100" -> shares of one."""
+    try:
+        shares = tuple(float(part) / 100 for part in text.split(","))
+    except ValueError:
+        raise InputError(f"shares must be percent such as 1,10,100; got {text!r}") from None
+    return shares
+
+
+def num_training_examples(grid: Grid, task: str) -> int:
+    """All there are, or as many as the recipe takes."""
+    limit = configured(task, grid.recipe, grid.settings).data.train_limit
+    available = len(task_splits(grid, task).train)
+    return min(limit, available) if limit else available
+
+
+def share_variants(share: float, total: int) -> tuple[Variant, Variant]:
+    """Without and with ELMo; all of the data carries no mark, so that other tables share it."""
+    if share == 1:
+        return BASELINE, WITH_ELMO
+    limit = f"data.train_limit={max(1, round(share * total))}"
+    baseline, elmo = (
+        Variant(f"{variant.name}, {_share(share)}", (*variant.settings, limit))
+        for variant in (BASELINE, WITH_ELMO)
+    )
+    return baseline, elmo
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _first_epochs(runs: Sequence[TaskRun], variant: str) -> tuple[float, ...]:
+    return next((run.epochs for run in runs if run.variant == variant and run.seed == 1), ())
+
+
+def reaches(result: SampleEfficiency) -> int | None:
+    """The first epoch in which ELMo's development score is the baseline's best, if any."""
+    best = max(result.baseline_epochs, default=float("inf"))
+    for epoch, score in enumerate(result.elmo_epochs, start=1):
+        if score >= best:
+            return epoch
+    return None
+
+
+def efficiency_table(results: Sequence[SampleEfficiency]) -> Table:
+    rows = [
+        (
+            f"{TITLES.get(result.task, result.task)}, {result.measure}",
+            f"{_share(point.share)} ({count(point.num_examples)})",
+            spread(point.baseline),
+            spread(point.elmo),
+        )
+        for result in results
+        for point in result.points
+    ]
+    notes = []
+    for result in results:
+        epoch = reaches(result)
+        if result.baseline_epochs:
+            best = max(result.baseline_epochs)
+            first = result.baseline_epochs.index(best) + 1
+            when = f"in epoch {epoch}" if epoch else "in none of its epochs"
+            notes.append(
+                f"{TITLES.get(result.task, result.task)}: the baseline's best development score "
+                f"({best:.1f}, epoch {first}) is reached with ELMo {when}."
+            )
+    notes.append(
+        "Paper: SRL with ELMo at epoch 10 has what the baseline has at epoch 486, and with 1 % of "
+        "the data what the baseline has with 10 %."
+    )
+    header = ("task, test set", "training data", "baseline", "with ELMo")
+    return Table("Sample efficiency (Figure 1)", header, tuple(rows), " ".join(notes))
+
+
+def efficiency_pictures(results: Sequence[SampleEfficiency]) -> list[Picture]:
+    """Score against the share of the data, and against epochs, a picture a task."""
+    pictures = []
+    for result in results:
+        title = TITLES.get(result.task, result.task)
+        lines = []
+        for label, name in (("with ELMo", "elmo"), ("baseline", "baseline")):
+            scores = [getattr(point, name) for point in result.points]
+            means = [statistics.mean(values) for values in scores]
+            deviations = [statistics.stdev(v) if len(v) > 1 else 0.0 for v in scores]
+            shares = [100 * point.share for point in result.points]
+            is_dashed = name == "baseline"
+            lines.append(Line(label, shares, means, deviations, is_dashed))
+        caption = f"{title}: test {result.measure} against the share of the training data"
+        pictures.append(
+            curves(f"data-{result.task}", caption, lines, "training data, %", result.measure, True)
+        )
+        if result.baseline_epochs and result.elmo_epochs:
+            pictures.append(_epochs_picture(result, title))
+    return pictures
+
+
+def _epochs_picture(result: SampleEfficiency, title: str) -> Picture:
+    lines = [
+        Line("with ELMo", range(1, len(result.elmo_epochs) + 1), result.elmo_epochs),
+        Line(
+            "baseline",
+            range(1, len(result.baseline_epochs) + 1),
+            result.baseline_epochs,
+            is_dashed=True,
+        ),
+    ]
+    caption = f"{title}: development {result.measure} against epochs, all training data"
+    return curves(f"epochs-{result.task}", caption, lines, "epoch", result.measure)

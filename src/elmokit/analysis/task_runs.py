@@ -1,0 +1,220 @@
+"""Runs of task models, as the tables and curves of the paper need them.
+
+On top of ``tasks.grid``: every run is a line of OUT/results.jsonl, so what was killed goes on, and
+tables, curves and heat maps share the runs they have in common.
+"""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elmokit.analysis import paper
+from elmokit.analysis.tables import Table, count, percent
+from elmokit.embed.load import load
+from elmokit.errors import InputError
+from elmokit.files import write_json
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.grid import Grid, Variant, read_results, run_grid
+
+BASELINE = Variant("baseline", ("elmo.where=none",))
+ALL_LAYERS = "all, lambda=0.001"
+_LAYERS = (
+    ("last only", "elmo.layers=top"),
+    ("average", "elmo.layers=average"),
+    ("all, lambda=1", "elmo.l2=1.0"),
+    (ALL_LAYERS, "elmo.l2=0.001"),
+)
+LAYERS = (
+    BASELINE,
+    *(Variant(name, (setting, "elmo.layer_norm=false")) for name, setting in _LAYERS),
+)
+"""Table 2: which layers, none of them normalised. Every other setting is the task's own."""
+NORMALISED = tuple(
+    Variant(f"{name}, layer norm", (setting, "elmo.layer_norm=true")) for name, setting in _LAYERS
+)
+"""The same with layer normalisation."""
+PLACES = tuple(
+    Variant(name, (f"elmo.where={where}", "elmo.l2=0.001"))
+    for name, where in (("input", "input"), ("input + output", "both"), ("output", "output"))
+)
+"""Table 3: where."""
+WITH_ELMO = Variant("elmo", ())
+"""As the task's recipe has it."""
+
+
+class TaskRun(NamedTuple):
+    """One line of results, with what the analyses read of it."""
+
+    task: str
+    variant: str
+    seed: int
+    measure: str
+    dev: float
+    test: float
+    train_examples: int
+    mixes: dict[str, dict[str, Any]]
+    """By place: the normalised ``weights`` and ``gamma``."""
+    epochs: tuple[float, ...]
+    """Development score after each epoch."""
+
+
+@dataclass(frozen=True)
+class GridResult:
+    runs: tuple[TaskRun, ...]
+
+    def scores(self, task: str, variant: str, split: str = "dev") -> list[float]:
+        """One score a seed."""
+        return [
+            getattr(run, split) for run in self.runs if (run.task, run.variant) == (task, variant)
+        ]
+
+    @property
+    def tasks(self) -> list[str]:
+        return list(dict.fromkeys(run.task for run in self.runs))
+
+    @property
+    def variants(self) -> list[str]:
+        return list(dict.fromkeys(run.variant for run in self.runs))
+
+
+def make_grid(
+    tasks: Sequence[str],
+    data: Path,
+    out: Path,
+    model: str = "",
+    files: Sequence[str] | None = None,
+    recipe: str = "cpu",
+    settings: Sequence[str] | None = None,
+    seeds: int | None = None,
+    max_minutes: float = 0.0,
+) -> Grid:
+    """What the commands have in common; each adds its variants."""
+    for task in tasks:
+        find_task(task)
+    if files and (len(files) != 3 or len(tasks) != 1):
+        raise InputError("your own files are three (training, development, test), for one task")
+    return Grid(
+        tasks=tuple(tasks),
+        variants=(),
+        data=data,
+        out=out,
+        elmo=model or None,
+        recipe=recipe,
+        settings=tuple(settings or ()),
+        seeds=seeds,
+        max_minutes=max_minutes,
+        files=(files[0], files[1], files[2]) if files else None,
+    )
+
+
+def do_runs(
+    grid: Grid, variants: Sequence[Variant], jobs: int = 1, quiet: bool = False
+) -> GridResult:
+    """Do what is missing of these variants; their runs alone, in order."""
+    grid = replace(grid, variants=tuple(variants))
+    check_same(grid)
+    run_grid(grid, jobs=jobs, quiet=quiet)
+    return grid_result(grid)
+
+
+def grid_result(grid: Grid) -> GridResult:
+    """The runs of a grid that are there."""
+    lines = {line["run"]: line for line in read_results(grid.out)}
+    wanted = [run.name for run in grid.runs()]
+    runs = [_task_run(lines[name], grid.out) for name in wanted if name in lines]
+    return GridResult(tuple(runs))
+
+
+def read_runs(out: Path) -> GridResult:
+    """All runs that a folder has results of."""
+    lines = read_results(out)
+    if not lines:
+        raise InputError(f"{out}: no results.jsonl with runs here; make some with  analyse layers")
+    return GridResult(tuple(_task_run(line, out) for line in lines))
+
+
+def check_same(grid: Grid) -> None:
+    """A folder holds runs of one model with one recipe: others would be taken for them."""
+    facts = {
+        "elmo": load(grid.elmo).fingerprint,
+        "recipe": grid.recipe,
+        "settings": list(grid.settings),
+        "files": list(grid.files) if grid.files else None,
+        "max_minutes": grid.max_minutes,
+    }
+    path = grid.out / "runs.json"
+    if not path.exists():
+        write_json(path, facts)
+        return
+    for name, value in json.loads(path.read_text(encoding="utf-8")).items():
+        if facts[name] != value:
+            raise InputError(
+                f"{grid.out}: holds runs with {name} = {value!r}, not {facts[name]!r}; choose "
+                "another folder"
+            )
+
+
+def _task_run(line: dict[str, Any], out: Path) -> TaskRun:
+    values = {name: line[name] for name in TaskRun._fields if name != "epochs"}
+    return TaskRun(**values, epochs=_epochs(out / "runs" / line["run"], line["measure"]))
+
+
+def _epochs(folder: Path, measure: str) -> tuple[float, ...]:
+    """From the run's log, where its folder is still there."""
+    path = folder / "log.jsonl"
+    if not path.exists():
+        return ()
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    by_epoch = {line["epoch"]: line["dev"][measure] for line in lines}
+    return tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
+
+
+def spread(values: Sequence[float]) -> str:
+    """The mean, and the deviation of a sample where there are several seeds."""
+    if not values:
+        return ""
+    mean = percent(statistics.mean(values))
+    return f"{mean} ± {statistics.stdev(values):.1f}" if len(values) > 1 else mean
+
+
+TITLES = {
+    "squad": "SQuAD",
+    "entailment": "SNLI",
+    "srl": "SRL",
+    "coref": "Coreference",
+    "ner": "NER",
+    "sentiment": "SST-5",
+}
+"""What the paper calls them."""
+_PAPER_COLUMNS = {
+    "baseline": "baseline",
+    "last only": "last_only",
+    "all, lambda=1": "all_lambda_1",
+    ALL_LAYERS: "all_lambda_0001",
+    "input": "input_only",
+    "input + output": "input_and_output",
+    "output": "output_only",
+}
+
+
+def grid_table(result: GridResult, title: str) -> Table:
+    """A row a task, a column a variant, the paper's row under each; development scores."""
+    variants = result.variants
+    rows: list[tuple[str, ...]] = []
+    for task in result.tasks:
+        runs = [run for run in result.runs if run.task == task]
+        seeds = max(len(result.scores(task, variant)) for variant in variants)
+        size = f"{count(runs[0].train_examples)} examples, {seeds} seed{'s' * (seeds > 1)}"
+        name = f"{TITLES.get(task, task)}, {runs[0].measure} ({size})"
+        rows.append((name, *(spread(result.scores(task, variant)) for variant in variants)))
+        for line in paper.GRID:
+            if line.task == TITLES.get(task, task):
+                cells = (
+                    percent(getattr(line, _PAPER_COLUMNS[v])) if v in _PAPER_COLUMNS else ""
+                    for v in variants
+                )
+                rows.append((f"paper: {line.task}", *cells))
+    return Table(title, ("development set", *variants), tuple(rows))
