@@ -84,6 +84,15 @@ def test_a_run_that_another_process_holds_is_left_to_it(
     assert "ner-elmo-1" not in [result["run"] for result in results]
 
 
+def test_two_processes_share_the_runs_between_them(tmp_path: Path, tiny_elmo_folder: Path) -> None:
+    file = str(entity_file(tmp_path / "x.conll"))
+    grid = grid_of(tmp_path, tiny_elmo_folder, files=(file, file, file))
+    results = run_grid(grid, jobs=2, quiet=True)
+    assert sorted(result["run"] for result in results) == [
+        "ner-baseline-1", "ner-baseline-2", "ner-elmo-1", "ner-elmo-2",
+    ]  # fmt: skip
+
+
 def test_the_table_stands_beside_the_papers() -> None:
     base = {"measure": "F1", "train_examples": 3394, "task": "ner"}
     scores = {"baseline": [40.0, 42.0], "elmo": [44.0, 46.0]}
