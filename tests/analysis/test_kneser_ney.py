@@ -1,15 +1,21 @@
 """The 5-gram against definitions written out by hand."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elmokit.analysis.kneser_ney import KneserNey, Row, row_of, train_kneser_ney
+from elmokit.analysis.perplexities import perplexities
 from elmokit.errors import InputError
-from elmokit.pretrain.corpus import Split
+from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
 
 BEGIN, END, UNKNOWN = 0, 1, 2
 NUM_WORDS = 61
@@ -147,3 +153,20 @@ def test_too_little_text_is_refused(tmp_path: Path) -> None:
     empty = Split(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))
     with pytest.raises(InputError, match="no sentences"):
         row_of(empty, Vocabulary(["<S>", "</S>", "<UNK>"]))
+
+
+def test_bilm_and_ngram_predict_the_same_words(tmp_path: Path, tiny_elmo: Path) -> None:
+    text = [" ".join(f"w{word}" for word in sentence) for sentence in sentences(0, 400)]
+    (tmp_path / "text.txt").write_text("\n\n".join(text) + "\n")
+    settings = PrepareConfig(pretokenized=True, heldout=0.2)
+    prepare([tmp_path / "text.txt"], tmp_path / "corpus", settings, quiet=True, num_workers=1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    model = load_pretrained(tiny_elmo)
+    softmax = Softmax(len(corpus.vocabulary), model.config.lstm.projection_dim)
+    words = OutputWords(softmax, corpus.vocabulary)
+    write_native(replace(model, output_words=words), tmp_path / "model")
+    result = perplexities([str(tmp_path / "model")], tmp_path / "corpus", order=2, quiet=True)
+    ngram, fresh, carried = result.rows
+    assert result.num_predictions == corpus.heldout.num_tokens + corpus.heldout.num_sentences
+    assert (ngram.backward, fresh.start, carried.start) == (None, "fresh", "carried")
+    assert ngram.forward < fresh.forward  # the biLM is untrained

@@ -9,6 +9,7 @@ from toy_encoder import ToyEncoder
 
 from elmokit.analysis.compare import compare_uses, comparison_picture, comparison_table
 from elmokit.analysis.demo import CASES, demo, demo_picture, demo_tables
+from elmokit.analysis.neighbours import context_neighbours, neighbours_tables
 from elmokit.analysis.pictures import write_picture
 from elmokit.analysis.sense_data import SenseSentence, SenseUse
 from elmokit.analysis.sense_map import (
@@ -22,7 +23,7 @@ from elmokit.analysis.sense_map import (
 )
 from elmokit.analysis.static_vectors import StaticVectors
 from elmokit.analysis.texts import read_sentences
-from elmokit.analysis.use_index import build_index, neighbours_tables, open_index, parse_layers
+from elmokit.analysis.use_index import build_index, open_index, parse_layers
 from elmokit.analysis.uses import Use, cosine, find_marked, find_word
 from elmokit.errors import InputError
 
@@ -163,10 +164,12 @@ def test_the_sentence_itself_is_no_neighbour(tmp_path: Path) -> None:
 def test_static_neighbours_stand_beside_those_in_context(tmp_path: Path) -> None:
     build_index(TOY, TEXT, tmp_path / "index", quiet=True)
     index = open_index(tmp_path / "index")
-    context, static = neighbours_tables(index, TOY, "A ball *play*.", number=2)
+    found = context_neighbours(index, TOY, "A ball *play*.", number=2)
+    context, static = neighbours_tables(found)
     assert len(context.rows) == len(static.rows) == 2
     assert "token layer" in static.title
-    assert "no vector there" in neighbours_tables(index, TOY, "A *xyz*.")[1].note
+    unknown = context_neighbours(index, TOY, "A *xyz*.")
+    assert "no vector there" in neighbours_tables(unknown)[1].note
 
 
 def test_index_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,184 @@
+"""A report: computed once, section by section, and written as one page."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.analysis import report as report_module
+from elmokit.analysis.demo import demo
+from elmokit.analysis.findings import higher_layer_for_senses, lower_layer_for_syntax
+from elmokit.analysis.part_of_speech import PosResult, PosScore
+from elmokit.analysis.perplexities import ModelPerplexity, PerplexityResult, perplexity_table
+from elmokit.analysis.report import make_report
+from elmokit.analysis.report_sections import (
+    SECTIONS,
+    Efficiency,
+    ReportConfig,
+    Section,
+    find_sections,
+    parse_task_settings,
+)
+from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
+from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
+from elmokit.analysis.senses import SenseScore, SensesResult
+from elmokit.analysis.tables import Table
+from elmokit.analysis.uses import Use
+from elmokit.errors import InputError
+
+CONLLU = "".join(
+    f"1\tthe\t_\t_\tDT\t_\t_\t_\t_\t_\n2\t{noun}\t_\t_\tNN\t_\t_\t_\t_\t_\n\n"
+    for noun in ("dog", "cat", "sun", "sea", "day")
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path, tiny_elmo: Path) -> ReportConfig:
+    (tmp_path / "data" / "ewt").mkdir(parents=True)
+    for split in ("train", "dev", "test"):
+        (tmp_path / "data" / "ewt" / f"x-{split}.conllu").write_text(CONLLU)
+    (tmp_path / "text.txt").write_text("They play. A play ends. The day ends.\n")
+    return ReportConfig(
+        tmp_path / "report", tmp_path / "data", str(tiny_elmo), text=(str(tmp_path / "text.txt"),)
+    )
+
+
+def test_page_is_self_contained_and_has_every_section(config: ReportConfig) -> None:
+    result = make_report(config, ["demo", "pos", "neighbours"], quiet=True)
+    assert result.done == ["demo", "pos", "neighbours"]
+    page = result.page.read_text()
+    assert page.count("data:image/svg+xml;base64,") == 2
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    for words in ("Two uses of a word", "elmokit analyse pos", "Nearest uses", "paper"):
+        assert words in page
+    markdown = (config.out / "report.md").read_text()
+    assert "![" in markdown
+    assert (config.out / "figures" / "part-of-speech.png").exists()
+    assert (config.out / "figures" / "part-of-speech.svg").exists()
+
+
+def test_sections_that_lack_something_are_left_out_and_named(config: ReportConfig) -> None:
+    result = make_report(config, ["senses", "perplexity", "layers"], quiet=True)
+    assert result.done == []
+    assert set(result.left_out) == {"senses", "perplexity", "layers"}
+    assert "--corpus" in result.left_out["perplexity"]
+
+
+def counting(config: ReportConfig, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of sections, as they are computed."""
+    computed: list[str] = []
+
+    def wrap(section: Section) -> Section:
+        def compute(settings: ReportConfig, quiet: bool) -> object:
+            computed.append(section.name)
+            return section.compute(settings, quiet)
+
+        return section._replace(compute=compute)
+
+    wrapped = {name: wrap(section) for name, section in SECTIONS.items()}
+    monkeypatch.setattr(
+        report_module, "find_sections", lambda names: [wrapped[name] for name in names]
+    )
+    return computed
+
+
+def test_killed_report_goes_on_where_it_was(
+    config: ReportConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = counting(config, monkeypatch)
+    make_report(config, ["demo"], quiet=True)
+    make_report(config, ["demo", "pos"], quiet=True)
+    assert computed == ["demo", "pos"]
+    make_report(replace(config, train_sentences=4), ["demo", "pos"], quiet=True)
+    assert computed == ["demo", "pos", "pos"]  # demo does not depend on it
+    assert make_report(config, None, quiet=True).done == ["demo", "pos"]
+
+
+def test_same_results_give_the_same_page(config: ReportConfig) -> None:
+    first = make_report(config, ["demo"], quiet=True).page.read_bytes()
+    assert make_report(config, ["demo"], quiet=True).page.read_bytes() == first
+
+
+def test_unknown_section_is_refused() -> None:
+    with pytest.raises(InputError, match="no section 'chess'"):
+        find_sections(["chess"])
+    with pytest.raises(InputError, match="TASK:TABLE"):
+        parse_task_settings(["fit.seed=1"])
+    assert parse_task_settings(["srl:fit.seed=1"]) == (("srl", "fit.seed=1"),)
+
+
+def test_results_come_back_with_their_types(tmp_path: Path) -> None:
+    uses = (SensedUse(Use(["a", "play"], 1), NO_SENSE),)
+    points = np.array([[1.0, 2.0]])
+    result = SenseMap("play", "m", "layer 1", uses, points, (0.5, 0.25))
+    save_result(tmp_path, "uses", "elmokit analyse uses", "key", result)
+    stored = load_result(tmp_path, "uses")
+    assert stored is not None
+    again = rebuild(SenseMap, stored.value)
+    assert again.uses == uses
+    assert np.array_equal(again.points, points)
+    assert load_result(tmp_path, "nothing") is None
+    (tmp_path / "results" / "uses.json").write_text("{")
+    with pytest.raises(InputError, match="not a stored result"):
+        load_result(tmp_path, "uses")
+
+
+def test_every_section_shows_what_it_stores(config: ReportConfig) -> None:
+    empty = Efficiency(())
+    assert rebuild(Efficiency, plain(empty)) == empty
+    assert SECTIONS["efficiency"].show(empty).tables[0].rows == ()
+    for section in SECTIONS.values():
+        assert section.command(config).startswith("elmokit ")
+
+
+POS = PosResult(
+    (
+        PosScore("m", "layer 1", {"all": 90.0}, 90.0, 1e-5),
+        PosScore("m", "layer 2", {"all": 89.0}, 90.0, 1e-5),
+    ),
+    {"all": 10, "known": 0, "unknown": 0, "covered": 0},
+    5,
+)
+SENSES = SensesResult(
+    (
+        SenseScore("WordNet first sense", "", {"four": 65.9}),
+        SenseScore("m", "layer 1", {"four": 66.0}),
+        SenseScore("m", "layer 2", {"four": 65.0}),
+    ),
+    {"four": 10},
+    {"four": 0},
+    5,
+)
+
+
+def test_layers_are_compared_in_words() -> None:
+    syntax, meaning = lower_layer_for_syntax(POS, "m"), higher_layer_for_senses(SENSES, "m")
+    assert syntax is not None
+    assert syntax.verdict == "confirmed"
+    assert meaning is not None
+    assert meaning.verdict == "contradicted"
+    assert lower_layer_for_syntax(POS, "other") is None
+
+
+def test_perplexities_stand_in_a_table() -> None:
+    rows = (ModelPerplexity("5-gram", 100.0, None, "fresh"),)
+    table = perplexity_table(PerplexityResult(rows, 10, 20, 30, 0.05))
+    assert table.rows[0] == ("5-gram, fresh start", "100.0", "")
+    assert "5.0% are <UNK>" in table.note
+
+
+def test_presenting_prints_and_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_elmo: Path
+) -> None:
+    from elmokit.analysis.demo import demo_picture
+    from elmokit.analysis.encoders import open_encoder
+
+    result = demo(open_encoder(str(tiny_elmo)))
+    table = Table("t", ("a", "bb"), (("1", "2"),), "note")
+    json_path, picture = tmp_path / "r.json", tmp_path / "r.svg"
+    present(result, [table], json_path, picture, lambda: demo_picture(result))
+    assert "| 1 | 2  |" in capsys.readouterr().out
+    assert '"apple"' in json_path.read_text()
+    assert picture.read_text().rstrip().endswith("</svg>")
