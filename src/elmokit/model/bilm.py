@@ -123,7 +123,8 @@ class BiLm(nn.Module):
             return result
 
         if is_fast:
-            results = side_by_side(lambda: run(0), lambda: run(1), table.device)
+            num_rows = len(packing.order)
+            results = side_by_side(lambda: run(0), lambda: run(1), table.device, num_rows)
         else:
             results = run(0), run(1)
         layers = self._unpack(

@@ -1,0 +1,53 @@
+import os
+import threading
+
+import pytest
+import torch
+
+from elmokit.model.side_by_side import ROWS_WORTH_A_THREAD, side_by_side
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> object:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def names(num_rows: int) -> tuple[str, str]:
+    def name() -> str:
+        return threading.current_thread().name
+
+    return side_by_side(name, name, CPU, num_rows)
+
+
+def test_each_direction_has_a_thread_of_its_own() -> None:
+    assert all(name.startswith("elmokit-direction") for name in names(ROWS_WORTH_A_THREAD))
+    assert torch.get_num_threads() == 2
+
+
+def test_few_rows_stay_on_the_callers_thread() -> None:
+    here = threading.current_thread().name
+    assert names(ROWS_WORTH_A_THREAD - 1) == (here, here)
+
+
+def test_an_error_in_a_direction_reaches_the_caller() -> None:
+    def fail() -> None:
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        side_by_side(lambda: 1, fail, CPU)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_makes_threads_of_its_own() -> None:
+    assert names(64)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if names(64)[0].startswith("elmokit-direction") else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
