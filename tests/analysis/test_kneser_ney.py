@@ -156,7 +156,7 @@ def test_too_little_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_bilm_and_ngram_predict_the_same_words(tmp_path: Path, tiny_elmo: Path) -> None:
-    text = [" ".join(f"w{word}" for word in sentence) for sentence in sentences(0, 400)]
+    text = [" ".join(f"w{word}" for word in sentence) for sentence in sentences(0, 200)]
     (tmp_path / "text.txt").write_text("\n\n".join(text) + "\n")
     settings = PrepareConfig(pretokenized=True, heldout=0.2)
     prepare([tmp_path / "text.txt"], tmp_path / "corpus", settings, quiet=True, num_workers=1)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from elmokit.errors import InputError
 from elmokit.pretrain.corpus import Split
-from elmokit.progress import Meter, meter
+from elmokit.progress import meter
 from elmokit.text.vocabulary import Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -48,9 +48,9 @@ class Order:
     """All n-grams of one order that training has, numbered by their place in ``keys``."""
 
     keys: Numbers
-    counts: Numbers
+    counts: Ids
     """a, as above."""
-    totals: Numbers
+    totals: Ids
     """By context (the number of an (n - 1)-gram): the sum of a over what follows."""
     left_over: Doubles
     """By context: gamma, the share that goes to the shorter context."""
@@ -68,12 +68,12 @@ class KneserNey:
         """p of every predicted word, in order."""
         num_follow = self.num_words - 1  # <S> never does
         found = np.full(len(row.words), 1.0 / num_follow)
-        suffix = row.words.astype(np.int64)  # numbers of the n-gram that ends at each place
-        context = np.zeros(len(row.words), dtype=np.int64)  # the empty one
+        suffix = row.words  # the number of the n-gram that ends at each place
+        context = np.zeros_like(row.words)  # the empty one
         for number, order in enumerate(self.orders, start=1):
             if number > 1:
                 context = _shift(suffix)  # the (n - 1)-gram that ends one place earlier
-                suffix = _look_up(order.keys, _keys(suffix, row, number, self.num_words))
+                suffix = _look_up(order.keys, *_keys(suffix, row, number, self.num_words), row)
             is_known = context != NOTHING
             is_known[is_known] = order.totals[context[is_known]] > 0
             where = np.flatnonzero(is_known)
@@ -103,100 +103,101 @@ def row_of(split: Split, vocabulary: Vocabulary, max_tokens: int | None = None) 
 
 
 def train_kneser_ney(row: Row, num_words: int, order: int = 5, quiet: bool = False) -> KneserNey:
-    """Count, order by order; a row of 77 million words takes a few minutes and about 5 GB."""
+    """Count, order by order; a row of 77 million words takes a few minutes and about 6 GB."""
     if order < 2:
         raise InputError(f"the order must be at least 2, got {order}")
+    orders: list[Order] = []
+    grams, suffix = _unigrams(row, num_words), row.words
     with meter("counting n-grams", "orders", order, quiet) as progress:
-        numbered = _number_ngrams(row, num_words, order, progress)
-    orders = [_order(numbered, row, place, order) for place in range(order)]
+        for number in range(1, order + 1):
+            num_contexts = 1 if number == 1 else len(orders[-1].keys)
+            if number == order:
+                counts = grams.frequencies
+            else:
+                longer, suffix = _longer(suffix, row, number + 1, num_words)
+                counts = _different_words_before(grams, longer, row, number, num_words)
+            orders.append(_order(grams, counts, num_contexts, number))
+            grams = longer
+            progress.advance()
     return KneserNey(tuple(orders), num_words, row.num_predictions)
 
 
-class _Numbered(NamedTuple):
-    """For each order: the sorted keys, how often each, where it ends first, and its context."""
+class _Grams(NamedTuple):
+    """The n-grams of one order, by number."""
 
-    keys: list[Numbers]
-    frequencies: list[Numbers]
-    first_ends: list[Numbers]
-    contexts: list[Numbers]
-
-
-def _number_ngrams(row: Row, num_words: int, order: int, progress: Meter) -> _Numbered:
-    """Every n-gram that ends at a place gets a number; unigrams keep their word's."""
-    frequencies = np.bincount(row.words, minlength=num_words)
-    firsts = np.zeros(num_words, dtype=np.int64)
-    firsts[row.words[::-1]] = np.arange(len(row.words))[::-1]
-    empty = np.zeros(num_words, dtype=np.int64)
-    found = _Numbered([np.arange(num_words)], [frequencies], [firsts], [empty])
-    suffix = row.words.astype(np.int64)
-    progress.advance()
-    for number in range(2, order + 1):
-        context = _shift(suffix)
-        keys = _keys(suffix, row, number, num_words)
-        ends = np.flatnonzero(keys != NOTHING)
-        unique, first, inverse, counts = np.unique(
-            keys[ends], return_index=True, return_inverse=True, return_counts=True
-        )
-        found.keys.append(unique)
-        found.frequencies.append(counts)
-        found.first_ends.append(ends[first])
-        found.contexts.append(context[ends[first]])
-        suffix = np.full(len(suffix), NOTHING, dtype=np.int64)
-        suffix[ends] = inverse
-        progress.advance()
-    return found
+    keys: Numbers  # sorted
+    frequencies: Ids
+    ends: Ids  # a place where each ends
+    contexts: Ids  # the number of its first n - 1 words
 
 
-def _keys(suffix: Numbers, row: Row, number: int, num_words: int) -> Numbers:
-    """What names the n-gram that ends at each place: its last n - 1 words and its first."""
+def _unigrams(row: Row, num_words: int) -> _Grams:
+    """Numbered as the words are; all have the empty context."""
+    ends = np.zeros(num_words, dtype=np.int32)
+    ends[row.words] = np.arange(len(row.words), dtype=np.int32)
+    frequencies = np.bincount(row.words, minlength=num_words).astype(np.int32)
+    return _Grams(np.arange(num_words), frequencies, ends, np.zeros(num_words, dtype=np.int32))
+
+
+def _longer(suffix: Ids, row: Row, number: int, num_words: int) -> tuple[_Grams, Ids]:
+    """The n-grams one longer than ``suffix``, and the number of the one that ends at each place."""
+    ends, keys = _keys(suffix, row, number, num_words)
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_new = np.ones(len(keys), dtype=bool)
+    is_new[1:] = keys[1:] != keys[:-1]
+    firsts = np.flatnonzero(is_new)
+    frequencies = np.diff(firsts, append=len(keys)).astype(np.int32)
+    ends = ends[order]
+    del order
+    numbers = np.full(len(suffix), NOTHING, dtype=np.int32)
+    numbers[ends] = np.cumsum(is_new, dtype=np.int32) - 1
+    ends = ends[firsts]
+    return _Grams(keys[firsts], frequencies, ends, suffix[ends - 1]), numbers
+
+
+def _keys(suffix: Ids, row: Row, number: int, num_words: int) -> tuple[Ids, Numbers]:
+    """Where n-grams end, and what names each: its last n - 1 words and its first."""
     reach = number - 1
     is_there = np.zeros(len(suffix), dtype=bool)
     # The n - 1 words must not begin with <S>: before it there is another sentence.
     is_there[reach:] = (suffix[reach:] != NOTHING) & ~row.is_first[1 : len(suffix) - reach + 1]
-    ends = np.flatnonzero(is_there)
-    keys = np.full(len(suffix), NOTHING, dtype=np.int64)
-    keys[ends] = suffix[ends] * num_words + row.words[ends - reach]
-    return keys
+    ends = np.flatnonzero(is_there).astype(np.int32)
+    return ends, suffix[ends] * np.int64(num_words) + row.words[ends - reach]
 
 
-def _shift(numbers: Numbers) -> Numbers:
-    return np.concatenate([[NOTHING], numbers[:-1]])
+def _shift(numbers: Ids) -> Ids:
+    return np.concatenate([np.array([NOTHING], dtype=np.int32), numbers[:-1]])
 
 
-def _look_up(keys: Numbers, wanted: Numbers) -> Numbers:
+def _look_up(keys: Numbers, ends: Ids, wanted: Numbers, row: Row) -> Ids:
+    found = np.full(len(row.words), NOTHING, dtype=np.int32)
     places = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    return np.where(keys[places] == wanted, places, NOTHING)
+    found[ends] = np.where(keys[places] == wanted, places, NOTHING)
+    return found
 
 
-def _order(numbered: _Numbered, row: Row, place: int, highest: int) -> Order:
-    """Counts, discounts and what each context leaves over."""
-    counts = _counts(numbered, row, place, highest)
-    discounts = _discounts(counts, place + 1)
-    contexts = numbered.contexts[place]
-    num_contexts = 1 if place == 0 else len(numbered.keys[place - 1])
-    is_real = counts > 0
-    totals = np.bincount(contexts[is_real], counts[is_real], num_contexts)
-    taken = _discount(counts[is_real], discounts)
+def _different_words_before(
+    grams: _Grams, longer: _Grams, row: Row, number: int, num_words: int
+) -> Ids:
+    """a below the highest order; where <S> starts the n-gram, nothing stands before it."""
+    counts = np.bincount(longer.keys // num_words, minlength=len(grams.keys)).astype(np.int32)
+    starts_sentence = row.is_first[grams.ends - (number - 1)]
+    # <S> itself is never predicted.
+    return np.where(starts_sentence, 0 if number == 1 else grams.frequencies, counts)
+
+
+def _order(grams: _Grams, counts: Ids, num_contexts: int, number: int) -> Order:
+    """Discounts, and what each context leaves over."""
+    discounts = _discounts(counts, number)
+    totals = np.bincount(grams.contexts, counts, num_contexts)
+    shares = np.bincount(grams.contexts, _discount(counts, discounts), num_contexts)
     left_over = np.ones(num_contexts)
-    shares = np.bincount(contexts[is_real], taken, num_contexts)
     np.divide(shares, totals, out=left_over, where=totals > 0)
-    return Order(numbered.keys[place], counts, totals.astype(np.int64), left_over, discounts)
+    return Order(grams.keys, counts, totals.astype(np.int32), left_over, discounts)
 
 
-def _counts(numbered: _Numbered, row: Row, place: int, highest: int) -> Numbers:
-    """How often at the highest order; after how many different words below it."""
-    frequencies = numbered.frequencies[place]
-    if place + 1 == highest:
-        return frequencies
-    num_words = len(numbered.keys[0])
-    counts = np.bincount(numbered.keys[place + 1] // num_words, minlength=len(frequencies))
-    starts_sentence = row.is_first[numbered.first_ends[place] - place]
-    if place == 0:
-        return np.where(starts_sentence, 0, counts)  # <S> is never predicted
-    return np.where(starts_sentence, frequencies, counts)
-
-
-def _discounts(counts: Numbers, number: int) -> tuple[float, float, float]:
+def _discounts(counts: Ids, number: int) -> tuple[float, float, float]:
     """Chen and Goodman's estimates, from how many n-grams have counts of 1, 2, 3 and 4."""
     of_count = [int((counts == value).sum()) for value in range(5)]
     if min(of_count[1:]) == 0:
@@ -209,5 +210,5 @@ def _discounts(counts: Numbers, number: int) -> tuple[float, float, float]:
     return found[0], found[1], found[2]
 
 
-def _discount(counts: Numbers, discounts: tuple[float, float, float]) -> Doubles:
+def _discount(counts: Ids, discounts: tuple[float, float, float]) -> Doubles:
     return np.array([0.0, *discounts])[np.minimum(counts, 3)]
