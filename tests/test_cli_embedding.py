@@ -128,7 +128,7 @@ def test_info_prints_sizes_and_format(model: Path) -> None:
 
 def test_convert_there_and_back_is_exact(model: Path, tmp_path: Path) -> None:
     assert run("convert", model, tmp_path / "tf").exit_code == 0
-    assert run("convert", tmp_path / "tf", tmp_path / "back", "--settle").exit_code == 0
+    assert run("convert", tmp_path / "tf", tmp_path / "back", "--settle", "english").exit_code == 0
     sentence = [["exactly", "the", "same"]]
     first, second = elmokit.load(model), elmokit.load(tmp_path / "back")
     np.testing.assert_array_equal(first.layers(sentence)[0], second.layers(sentence)[0])
@@ -137,9 +137,19 @@ def test_convert_there_and_back_is_exact(model: Path, tmp_path: Path) -> None:
     assert np.abs(settled - second.layers(sentence)[0]).max() > 1e-4
 
 
+def test_a_model_is_settled_on_ones_own_text(model: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("Ein Satz.\nNoch einer.\nDer dritte.\nUnd der letzte.\n")
+    assert run("convert", model, tmp_path / "a", "--to", "native", "--settle", text).exit_code == 0
+    run("convert", model, tmp_path / "b", "--to", "native", "--settle", "english")
+    one, other = (elmokit.load(tmp_path / name).pretrained.settled for name in "ab")
+    assert one is not None and other is not None
+    assert not torch.equal(one.forward.cell, other.forward.cell)
+
+
 def test_convert_refuses_what_a_format_cannot_hold(model: Path, tmp_path: Path) -> None:
     result = run("convert", model, tmp_path / "tf", "--float16")
-    assert "belong to the native format" in str(result.exception)
+    assert "belongs to the native format" in str(result.exception)
     result = run("convert", model, tmp_path / "tf", "--to", "onnx")
     assert "--to must be native or bilm-tf" in str(result.exception)
 

@@ -190,6 +190,15 @@ def test_a_start_of_ones_own_is_used_for_every_sentence(elmo: Embedder) -> None:
         elmo.layers([["a"]], start=_twice(state))
 
 
+def test_a_model_settles_on_ones_own_sentences(make_embedder: Callable[..., Embedder]) -> None:
+    elmo = make_embedder()
+    built_in = elmo.layers(SENTENCES, start="settled")[0]
+    elmo.settle([["un", "deux"], ["trois"], ["quatre", "cinq"], ["six"]])
+    own = elmo.layers(SENTENCES, start="settled")[0]
+    assert np.abs(own - built_in).max() > 1e-5
+    assert_same(elmo.layers(SENTENCES, start=elmo.pretrained.settled)[:1], [own])
+
+
 def test_an_unknown_start_is_refused(elmo: Embedder) -> None:
     with pytest.raises(InputError, match="fresh, settled"):
         elmo.embed([["a"]], start="warm")  # type: ignore[arg-type]

@@ -102,13 +102,17 @@ def convert(
     ] = None,
     float16: Annotated[bool, typer.Option("--float16", help="Native only: half the size.")] = False,
     settle: Annotated[
-        bool, typer.Option("--settle", help="Native only: store a settled state with the model.")
-    ] = False,
+        str | None,
+        typer.Option(
+            metavar="FILE|english",
+            help="Store a settled state, made from text in the model's language or English.",
+        ),
+    ] = None,
 ) -> None:
     """Write a model in another format, exactly."""
     from elmokit.embed.command import run_convert
 
-    typer.echo(run_convert(model, out, to=to, float16=float16, with_settled=settle))
+    typer.echo(run_convert(model, out, to=to, float16=float16, settle_on=settle))
 
 
 @app.command()

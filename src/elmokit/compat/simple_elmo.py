@@ -56,7 +56,8 @@ class ElmoModel:
     ) -> Vectors:
         """(N, T, D), or (N, L + 1, T, D) for "all".
 
-        ``warmup``: every sentence starts from the model's settled state instead of zeros.
+        ``warmup``: every sentence starts from the settled state that is stored with the model
+        (``elmokit convert --settle`` makes one) instead of from zeros, where there is one.
         """
         arrays = self._vectors(texts, warmup, layers)
         longest = max((array.shape[-2] for array in arrays), default=0)
@@ -98,12 +99,13 @@ class ElmoModel:
         return [_substitutes(embedder, words, one, topn, nodelimiters) for one in tokens]
 
     def _vectors(self, texts: Sequence[Sentence], warmup: bool, layers: Layers) -> list[Vectors]:
-        start: Start = "settled" if warmup else "fresh"
+        embedder = self._loaded()
+        start: Start = "settled" if warmup and embedder.pretrained.settled else "fresh"
         if layers == "all":
-            return self._loaded().layers(texts, start=start)
+            return embedder.layers(texts, start=start)
         if layers not in ("average", "top"):
             raise InputError(f"layers must be average, top or all, got {layers!r}")
-        return self._loaded().embed(texts, layers, start=start)
+        return embedder.embed(texts, layers, start=start)
 
     def _loaded(self) -> Embedder:
         if self._embedder is None:

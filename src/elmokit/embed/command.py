@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +18,9 @@ from elmokit.weights.bilm_tf import write_bilm_tf
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.settled import settle
+
+SETTLING_SENTENCES = 200
+"""As many of a file as a settled state is made from; more would hardly move it."""
 
 
 @dataclass(frozen=True)
@@ -73,18 +77,24 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
 
 
 def run_convert(
-    model: Path, out: Path, *, to: str | None, float16: bool, with_settled: bool
+    model: Path, out: Path, *, to: str | None, float16: bool, settle_on: str | None
 ) -> str:
+    """``settle_on``: a file with one sentence a line, or "english" for the built-in sentences."""
+    if settle_on is not None and settle_on != "english":
+        require_inputs([settle_on])
     pretrained = load_pretrained(model)
     target = to or ("bilm-tf" if pretrained.format == "native" else "native")
     if target not in ("native", "bilm-tf"):
         raise InputError(f"--to must be native or bilm-tf, got {target!r}")
-    if target == "bilm-tf":
-        if float16 or with_settled:
-            raise InputError("--float16 and --settle belong to the native format; add --to native")
-        write_bilm_tf(pretrained, out)
-    else:
-        if with_settled and pretrained.settled is None:
-            pretrained.settled = settle(pretrained)
+    if settle_on == "english":
+        pretrained.settled = settle(pretrained)
+    elif settle_on is not None:
+        items = islice(read_sentences([settle_on], pretokenized=False), SETTLING_SENTENCES)
+        pretrained.settled = settle(pretrained, [item.tokens for item in items])
+    if target == "native":
         write_native(pretrained, out, "float16" if float16 else "float32")
+    elif float16:
+        raise InputError("--float16 belongs to the native format; add --to native")
+    else:
+        write_bilm_tf(pretrained, out)
     return f"{out}: written as {target}"

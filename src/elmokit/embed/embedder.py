@@ -100,6 +100,12 @@ class Embedder:
 
         return tokenize(text)
 
+    def settle(self, sentences: Iterable[Sentence]) -> None:
+        """Make ``start="settled"`` the state that a few dozen sentences of yours leave behind."""
+        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
+        self.pretrained.settled = settle(self.pretrained, tokens)
+        self.__dict__.pop("_settled", None)
+
     def cache_words(self, words: Iterable[str]) -> None:
         """Encode a vocabulary now and keep it; words outside it still work."""
         self._cache.keep(list(words))
