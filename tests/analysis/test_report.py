@@ -138,7 +138,7 @@ POS = PosResult(
         PosScore("m", "layer 1", {"all": 90.0}, 90.0, 1e-5),
         PosScore("m", "layer 2", {"all": 89.0}, 90.0, 1e-5),
     ),
-    {"all": 10, "known": 0, "unknown": 0, "covered": 0},
+    {"all": 10_000, "known": 0, "unknown": 0, "covered": 0},
     5,
 )
 SENSES = SensesResult(
@@ -147,7 +147,7 @@ SENSES = SensesResult(
         SenseScore("m", "layer 1", {"four": 66.0}),
         SenseScore("m", "layer 2", {"four": 65.0}),
     ),
-    {"four": 10},
+    {"four": 7000},
     {"four": 0},
     5,
 )
@@ -160,6 +160,9 @@ def test_layers_are_compared_in_words() -> None:
     assert meaning is not None
     assert meaning.verdict == "contradicted"
     assert lower_layer_for_syntax(POS, "other") is None
+    few = lower_layer_for_syntax(replace(POS, num_tokens={"all": 100}), "m")
+    assert few is not None
+    assert few.verdict == "no clear difference"
 
 
 def test_perplexities_stand_in_a_table() -> None:

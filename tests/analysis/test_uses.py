@@ -213,10 +213,9 @@ def test_plain_and_pretokenized_text_become_sentences(tmp_path: Path) -> None:
 
 PLAYS = [
     SenseSentence(["ball", "play"], [SenseUse("a", "play", "NOUN", ("play%1:04:00::",), 1, 2)]),
-    SenseSentence(
-        ["Broadway", "plays"], [SenseUse("b", "play", "NOUN", ("play%1:10:01::",), 1, 2)]
-    ),
+    SenseSentence(["Broadway", "play"], [SenseUse("b", "play", "NOUN", ("play%1:10:01::",), 1, 2)]),
     SenseSentence(["Play", "it"], []),
+    SenseSentence(["it", "plays"], [SenseUse("d", "play", "VERB", ("play%2:33:00::",), 1, 2)]),
     SenseSentence(
         ["play", "group"], [SenseUse("c", "play_group", "NOUN", ("play_group%1:14:00::",), 0, 2)]
     ),

@@ -1,7 +1,7 @@
 """The paper's findings, one by one: what our numbers say to each, in words."""
 
 from collections.abc import Sequence
-from statistics import mean
+from statistics import mean, variance
 from typing import NamedTuple
 
 from elmokit.analysis.mix_weights import MixWeights
@@ -10,26 +10,41 @@ from elmokit.analysis.sample_efficiency import SampleEfficiency, reaches
 from elmokit.analysis.senses import SensesResult
 from elmokit.analysis.task_runs import ALL_LAYERS, TITLES, GridResult
 
-MARGIN = 0.05
-"""Percent points: what differs less is called equal, being less than the tables print."""
+ONE_SEED = 0.5
+"""Percent points within which two single runs are not told apart."""
 
 
 class Finding(NamedTuple):
     claim: str
     verdict: str
-    """confirmed, contradicted, mixed or equal."""
+    """confirmed, contradicted, mixed, or no clear difference."""
     evidence: str
 
 
-def _verdict(differences: Sequence[float]) -> str:
-    """Positive where the claim holds."""
-    if all(abs(value) < MARGIN for value in differences):
-        return "equal"
-    if all(value > -MARGIN for value in differences):
+def _verdict(differences: Sequence[float], margins: Sequence[float]) -> str:
+    """Differences are positive where the claim holds; within its margin one says nothing."""
+    signs = {
+        0 if abs(value) <= margin else (1 if value > 0 else -1)
+        for value, margin in zip(differences, margins, strict=True)
+    }
+    if signs == {0}:
+        return "no clear difference"
+    if -1 not in signs:
         return "confirmed"
-    if all(value < MARGIN for value in differences):
-        return "contradicted"
-    return "mixed"
+    return "mixed" if 1 in signs else "contradicted"
+
+
+def _sampling_error(percent: float, number: int) -> float:
+    """One standard error of a share of ``number`` tokens, in percent points."""
+    share = percent / 100
+    return 100 * float((share * (1 - share) / max(number, 1)) ** 0.5)
+
+
+def _seed_error(one: Sequence[float], other: Sequence[float]) -> float:
+    """One standard error of the difference of two means over seeds."""
+    if len(one) < 2 or len(other) < 2:
+        return ONE_SEED
+    return float((variance(one) / len(one) + variance(other) / len(other)) ** 0.5)
 
 
 def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
@@ -39,7 +54,7 @@ def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
     first, second = scores["layer 1"], scores["layer 2"]
     return Finding(
         "The first LSTM layer is better at part of speech than the second",
-        _verdict([first - second]),
+        _verdict([first - second], [_sampling_error(first, result.num_tokens["all"])]),
         f"layer 1 {first:.1f}, layer 2 {second:.1f} (paper: 97.3 and 96.8, on the Penn Treebank)",
     )
 
@@ -52,41 +67,44 @@ def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | Non
     first, second = scores["layer 1"], scores["layer 2"]
     return Finding(
         "The second LSTM layer is better at word senses than the first",
-        _verdict([second - first]),
+        _verdict([second - first], [_sampling_error(second, result.num_instances[column])]),
         f"layer 2 {second:.1f}, layer 1 {first:.1f}, first sense "
         f"{result.rows[0].f1[column]:.1f} (paper: 69.0, 67.4 and 65.9)",
     )
 
 
 def all_layers_beat_the_last(result: GridResult) -> Finding | None:
-    gains = {}
+    gains, margins = {}, []
     for task in result.tasks:
         last, everything = result.scores(task, "last only"), result.scores(task, ALL_LAYERS)
         if last and everything:
             gains[task] = mean(everything) - mean(last)
+            margins.append(_seed_error(everything, last))
     if not gains:
         return None
     each = ", ".join(f"{TITLES.get(task, task)} {gain:+.1f}" for task, gain in gains.items())
     return Finding(
         "All layers, weighted, are better than the last alone",
-        _verdict(list(gains.values())),
+        _verdict(list(gains.values()), margins),
         f"{each} (paper: SQuAD +0.5, SNLI +0.4, SRL +0.7)",
     )
 
 
 def elmo_needs_less_data(results: Sequence[SampleEfficiency]) -> Finding | None:
-    gains, parts = [], []
+    gains, margins, parts = [], [], []
     for result in results:
         each = []
         for point in result.points:
             gains.append(mean(point.elmo) - mean(point.baseline))
+            margins.append(_seed_error(point.elmo, point.baseline))
             each.append(f"{gains[-1]:+.1f} at {100 * point.share:g} %")
         epoch = reaches(result)
         when = f"; the baseline's best score in epoch {epoch}" if epoch else ""
         parts.append(f"{TITLES.get(result.task, result.task)}: {', '.join(each)}{when}")
     if not gains:
         return None
-    return Finding("ELMo needs less data", _verdict(gains), "with ELMo, " + ". ".join(parts))
+    verdict = _verdict(gains, margins)
+    return Finding("ELMo needs less data", verdict, "with ELMo, " + ". ".join(parts))
 
 
 def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
@@ -100,6 +118,6 @@ def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
     )
     return Finding(
         "At the input the learned weights favour the first LSTM layer",
-        _verdict(differences),
+        _verdict(differences, [1.0] * len(differences)),
         f"token layer / layer 1 / layer 2: {each}",
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from elmokit.analysis import paper
 from elmokit.analysis.encoders import Encoder, Floats, chunks
 from elmokit.analysis.linear_probe import Integers, ProbeData, fit_probe
-from elmokit.analysis.pictures import Picture, bars
+from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.tables import Table, count, percent
 from elmokit.errors import InputError
 from elmokit.progress import meter
@@ -195,7 +195,7 @@ def pos_table(result: PosResult) -> Table:
     groups = list(result.num_tokens)
     rows = [
         (
-            f"{row.encoder}, {row.layer}" if row.layer else row.encoder,
+            _row_name(row),
             *(percent(row.accuracy.get(group)) for group in groups),
             percent(row.development),
         )
@@ -218,10 +218,14 @@ def pos_table(result: PosResult) -> Table:
 def pos_picture(result: PosResult) -> Picture:
     """Known and unknown words apart."""
     groups = [group for group in ("all", "known", "unknown") if result.num_tokens[group]]
-    return bars(
+    return dots(
         "part-of-speech",
         "Part of speech: accuracy of a linear classifier on one vector",
-        [f"{row.encoder}\n{row.layer}".strip() for row in result.rows],
+        [_row_name(row) for row in result.rows],
         {group: [row.accuracy[group] for row in result.rows] for group in groups},
         "accuracy, %",
     )
+
+
+def _row_name(row: PosScore) -> str:
+    return f"{row.encoder}, {row.layer}" if row.layer else row.encoder

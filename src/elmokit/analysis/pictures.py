@@ -1,6 +1,7 @@
 """Figures as SVG and PNG; the same numbers always give the same bytes."""
 
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy.typing as npt
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_file
 
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
 """Told apart by colour-blind readers too."""
-GREY = "#c8c8c8"
+GREY = "#d0d0d0"
 
 
 class Picture(NamedTuple):
@@ -58,34 +59,38 @@ def write_pictures(pictures: Sequence[Picture], folder: Path) -> None:
             write_picture(picture, folder / f"{picture.name}{suffix}")
 
 
-def bars(
+def dots(
     name: str,
     caption: str,
-    groups: Sequence[str],
+    rows: Sequence[str],
     series: Mapping[str, Sequence[float]],
-    y_label: str,
-    y_limits: tuple[float, float] | None = None,
+    x_label: str,
     line: tuple[str, float] | None = None,
 ) -> Picture:
-    """Groups side by side, a bar a series; ``line`` is a value to compare all with."""
+    """A row each, first on top, a dot a series; ``line`` is a value to compare all with.
+
+    Dots rather than bars, so that the axis may begin where the numbers do.
+    """
     pyplot = _pyplot()
-    width = max(4.5, 0.55 * len(groups) * len(series) + 1.5)
-    figure, axes = pyplot.subplots(figsize=(width, 3.6), layout="constrained")
-    places = np.arange(len(groups))
-    thickness = 0.8 / len(series)
+    size = (7.0, 1.2 + 0.34 * len(rows))
+    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
+    places = np.arange(len(rows))[::-1]
     for number, (label, values) in enumerate(series.items()):
-        shift = (number - (len(series) - 1) / 2) * thickness
         colour = COLOURS[number % len(COLOURS)]
-        drawn = axes.bar(places + shift, values, 0.92 * thickness, label=label, color=colour)
-        axes.bar_label(drawn, fmt=_short, fontsize=7, padding=1)
+        axes.scatter(values, places, color=colour, label=label, s=36, zorder=3)
+        for value, place in zip(values, places, strict=True):
+            axes.annotate(
+                _short(value), (value, place), xytext=(0, 5), textcoords="offset points",
+                fontsize=7, ha="center",
+            )  # fmt: skip
     if line is not None:
-        axes.axhline(line[1], color="black", linewidth=1, linestyle=":", label=line[0])
-    axes.set_xticks(places, groups)
-    axes.set_ylabel(y_label)
-    if y_limits is not None:
-        axes.set_ylim(*y_limits)
+        axes.axvline(line[1], color="black", linewidth=1, linestyle=":", label=line[0])
+    axes.set_yticks(places, rows)
+    axes.set_ylim(-0.6, len(rows) - 0.3)
+    axes.set_xlabel(x_label)
+    axes.grid(axis="y", color="#e5e5e5")
     if len(series) > 1 or line is not None:
-        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.1))
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return _finish(figure, name, caption)
 
 
@@ -168,16 +173,25 @@ def scatter(
     labels: Sequence[str],
     grey_label: str = "",
 ) -> Picture:
-    """(N, 2) points coloured by label, the commonest first; ``grey_label`` stands behind."""
+    """(N, 2) points; the six commonest labels have a colour, the others share one.
+
+    ``grey_label`` stands behind them all.
+    """
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7.5, 5), layout="constrained")
-    names = sorted(set(labels) - {grey_label}, key=lambda label: (-labels.count(label), label))
-    where = np.array(labels)
-    for number, label in enumerate(([grey_label] if grey_label in labels else []) + names):
-        chosen = points[where == label]
-        colour = GREY if label == grey_label else COLOURS[number % (len(COLOURS) - 1)]
-        text = f"{label} ({len(chosen)})"
-        axes.scatter(chosen[:, 0], chosen[:, 1], s=14, color=colour, label=text, alpha=0.8)
+    counts = Counter(label for label in labels if label != grey_label)
+    coloured = [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    colour_of = dict(zip(coloured, COLOURS[:-1], strict=False))
+    shown = np.array([x if x in colour_of or x == grey_label else "others" for x in labels])
+    for label in (grey_label, "others", *colour_of):
+        chosen = points[shown == label]
+        if len(chosen):
+            colour = GREY if label == grey_label else colour_of.get(label, COLOURS[-1])
+            marker = "x" if label == "others" else "o"
+            text = f"{label} ({len(chosen)})"
+            axes.scatter(
+                chosen[:, 0], chosen[:, 1], s=18, color=colour, marker=marker, label=text, alpha=0.8
+            )
     axes.set_xticks([])
     axes.set_yticks([])
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

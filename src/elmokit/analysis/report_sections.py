@@ -163,6 +163,10 @@ def _rows(config: ReportConfig) -> str:
     return f"{config.model or repr('')} untrained:{config.model}{static}"
 
 
+def _limit(option: str, value: int | None) -> str:
+    return "" if value is None else f" {option} {value}"
+
+
 def _lacks(config: ReportConfig, folder: str) -> str:
     path = config.data / folder
     return "" if path.exists() else f"{path} is not there"
@@ -302,7 +306,10 @@ SECTIONS: dict[str, Section] = {
             SensesResult,
             ("data", "semcor_sentences"),
             lambda config: _lacks(config, "wsd"),
-            lambda config: f"elmokit analyse senses {_rows(config)} --data {config.data / 'wsd'}",
+            lambda config: (
+                f"elmokit analyse senses {_rows(config)} --data {config.data / 'wsd'}"
+                + _limit("--semcor-sentences", config.semcor_sentences)
+            ),
             _senses,
             lambda result: Exhibit([senses_table(result)], lambda: [senses_picture(result)]),
         ),
@@ -312,7 +319,10 @@ SECTIONS: dict[str, Section] = {
             PosResult,
             ("data", "train_sentences"),
             lambda config: _lacks(config, "ewt"),
-            lambda config: f"elmokit analyse pos {_rows(config)} --data {config.data / 'ewt'}",
+            lambda config: (
+                f"elmokit analyse pos {_rows(config)} --data {config.data / 'ewt'}"
+                + _limit("--train-sentences", config.train_sentences)
+            ),
             _pos,
             lambda result: Exhibit([pos_table(result)], lambda: [pos_picture(result)]),
         ),

@@ -46,19 +46,15 @@ def read_uses(data: Path, word: str, texts: Sequence[str] = ()) -> list[SensedUs
 
 
 def uses_in_semcor(sentences: Iterable[SenseSentence], word: str) -> list[SensedUse]:
-    """Every token of this form, and every one-token word that is tagged with this lemma."""
+    """Every token of this form (play, not plays), with its sense where it is tagged."""
     found = []
     for sentence in sentences:
-        senses = {
-            use.start: use.keys[0]
-            for use in sentence.uses
-            if use.end == use.start + 1 and use.lemma.casefold() == word.casefold()
-        }
+        senses = {use.start: use.keys[0] for use in sentence.uses if use.end == use.start + 1}
         for place, token in enumerate(sentence.tokens):
-            if place in senses or token.casefold() == word.casefold():
+            if token.casefold() == word.casefold():
                 found.append(SensedUse(Use(sentence.tokens, place), senses.get(place, NO_SENSE)))
     if not any(use.sense != NO_SENSE for use in found):
-        raise InputError(f"SemCor has no use of {word!r} with a sense; is it a lemma?")
+        raise InputError(f"SemCor has no use of {word!r} with a sense")
     return found
 
 

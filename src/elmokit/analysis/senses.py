@@ -13,7 +13,7 @@ import numpy as np
 
 from elmokit.analysis import paper
 from elmokit.analysis.encoders import Encoder, Floats, chunks
-from elmokit.analysis.pictures import Picture, bars
+from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.sense_data import (
     EVALUATION_SETS,
     SemCor,
@@ -260,13 +260,13 @@ def _row_name(row: SenseScore) -> str:
 
 
 def senses_picture(result: SensesResult) -> Picture:
-    """A bar a layer, the first sense as the line to pass."""
+    """A dot a layer, the first sense as the line to pass."""
     column = "four" if "four" in result.rows[0].f1 else next(iter(result.rows[0].f1))
     title = "the four sets" if column == "four" else column
-    return bars(
+    return dots(
         "senses",
         f"Word senses: F1 on {title}, nearest SemCor sense",
-        [_row_name(row).replace(", ", "\n") for row in result.rows[1:]],
+        [_row_name(row) for row in result.rows[1:]],
         {"F1": [row.f1[column] for row in result.rows[1:]]},
         "F1",
         line=(FIRST_SENSE, result.rows[0].f1[column]),
