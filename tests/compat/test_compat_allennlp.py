@@ -56,6 +56,12 @@ def test_a_batch_of_padding_alone_is_zero(elmo: Elmo) -> None:
     assert not output["elmo_representations"][0].any()
 
 
+def test_sentences_without_tokens_have_no_vectors(elmo: Elmo) -> None:
+    output = elmo(batch_to_ids([[], []]))
+    assert output["elmo_representations"][0].shape == (2, 0, 8)
+    assert output["mask"].shape == (2, 0)
+
+
 def test_padding_inside_a_sentence_is_refused(elmo: Elmo) -> None:
     ids = batch_to_ids([["a", "b", "c"]])
     ids[0, 1] = 0

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from elmokit.compat.distinct import Distinct, distinct_characters, distinct_words
+from elmokit.compat.distinct import distinct_characters, distinct_words
 from elmokit.embed.embedder import Embedder, Vectors
 from elmokit.embed.inputs import Item
 from elmokit.embed.to_file import embed_to_file, parse_selection
@@ -40,6 +40,24 @@ def batch_to_ids(batch: Sequence[Sequence[str]]) -> Tensor:
     return ids
 
 
+class _Scalars(nn.Module):
+    """Parameters named 0, 1, ...: a ParameterList would be empty in a replica of DataParallel."""
+
+    def __init__(self, values: Sequence[float], trainable: bool) -> None:
+        super().__init__()
+        self._count = len(values)
+        for number, value in enumerate(values):
+            parameter = nn.Parameter(torch.tensor([float(value)]), requires_grad=trainable)
+            self.register_parameter(str(number), parameter)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, number: int) -> Tensor:
+        scalar: Tensor = getattr(self, str(range(self._count)[number]))
+        return scalar
+
+
 class ScalarMix(nn.Module):
     """gamma * sum_k softmax(s)_k * tensor_k, under the parameter names of saved AllenNLP models."""
 
@@ -58,16 +76,15 @@ class ScalarMix(nn.Module):
             )
         self.mixture_size = mixture_size
         self.do_layer_norm = do_layer_norm
-        self.scalar_parameters = nn.ParameterList(
-            nn.Parameter(torch.tensor([value]), requires_grad=trainable) for value in initial
-        )
+        self.scalar_parameters = _Scalars(initial, trainable)
         self.gamma = nn.Parameter(torch.tensor([1.0]), requires_grad=trainable)
 
     def forward(self, tensors: Sequence[Tensor], mask: Tensor | None = None) -> Tensor:
         """Tensors of one shape (..., D). ``mask`` is not needed: layer norm is per token here."""
         if len(tensors) != self.mixture_size:
             raise ValueError(f"this mix weighs {self.mixture_size} tensors, got {len(tensors)}")
-        weights = torch.cat(list(self.scalar_parameters)).softmax(dim=0)
+        scalars = [self.scalar_parameters[number] for number in range(self.mixture_size)]
+        weights = torch.cat(scalars).softmax(dim=0)
         if self.do_layer_norm:
             tensors = [layer_norm(tensor, tensor.shape[-1:]) for tensor in tensors]
         return self.gamma * torch.einsum("l,l...->...", weights, torch.stack(list(tensors)))
@@ -75,6 +92,9 @@ class ScalarMix(nn.Module):
 
 class Elmo(nn.Module):
     """``elmo(character_ids)["elmo_representations"]``: as before, minus the hidden state.
+
+    Works under ``nn.DataParallel`` (the replicas are tested on the CPU alone) and
+    ``torch.compile``, which leaves the biLM as it is and compiles the mixes.
 
     ``module``: a ``BiLm`` or a ``PretrainedModel`` to use instead of the two files.
     """
@@ -120,43 +140,42 @@ class Elmo(nn.Module):
         ``word_inputs`` (..., T): places in ``vocab_to_cache``, 0 for padding. They are used
         where all of them are in that vocabulary.
         """
+        layers, mask = self._layers_and_mask(inputs, word_inputs)
+        given = word_inputs if inputs is None else inputs[..., 0]
+        assert given is not None
+        shape = *given.shape[:-1], mask.shape[1]
+        mixed = [self.get_submodule(name)(layers.unbind(dim=1)) for name in self._mixes]
+        return {
+            "elmo_representations": [
+                self._dropout(one * mask[:, :, None]).view(*shape, one.shape[-1]) for one in mixed
+            ],
+            "mask": mask.view(shape),
+        }
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _layers_and_mask(
+        self, inputs: Tensor | None, word_inputs: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """(B, L + 1, T, D) and (B, T), whatever outer dimensions the inputs had."""
         if word_inputs is not None and self._is_cached(word_inputs):
-            *outer, columns = word_inputs.shape
-            distinct = distinct_words(word_inputs.reshape(-1, columns), self._marker_rows())
+            words = word_inputs.reshape(-1, word_inputs.shape[-1])
+            distinct = distinct_words(words, self._marker_rows())
             assert distinct.ids.words is not None and isinstance(self._cached, Tensor)
             table = self._cached[distinct.ids.words]
         elif inputs is not None:
-            *outer, columns, num_characters = inputs.shape
-            characters = inputs.reshape(-1, columns, num_characters)
+            characters = inputs.reshape(-1, *inputs.shape[-2:])
             distinct = distinct_characters(characters, self._indexer)
             table = self._elmo_lstm.encoder(distinct.ids)
         else:
             raise InputError("these words are not all in vocab_to_cache; give character ids too")
-        layers = self._layers(table, distinct)  # (B, L + 1, T, D)
-        num_kept = layers.new_tensor(distinct.lengths) + (layers.shape[2] - columns)
-        mask = torch.arange(layers.shape[2], device=layers.device) < num_kept[:, None]  # (B, T)
-        representations = [
-            self.get_submodule(name)(layers.unbind(dim=1)).masked_fill(~mask[:, :, None], 0.0)
-            for name in self._mixes
-        ]
-        return {
-            "elmo_representations": [
-                self._dropout(one).view(*outer, *one.shape[1:]) for one in representations
-            ],
-            "mask": mask.view(*outer, mask.shape[1]),
-        }
-
-    def _layers(self, table: Tensor, distinct: Distinct) -> Tensor:
-        bilm, lengths = self._elmo_lstm, distinct.lengths
-        if not self._keep_sentence_boundaries:
-            layers: Tensor = bilm(table, distinct.rows, lengths).layers
-            return layers
-        state = bilm.zero_state(len(lengths))
-        marked = wrap(distinct.rows, lengths)  # (B, T + 2)
-        with_markers: Tensor = bilm.run_marked(
-            table, marked, [n + 2 for n in lengths], state
-        ).layers
-        return with_markers
+        bilm, rows, lengths = self._elmo_lstm, distinct.rows, distinct.lengths
+        if self._keep_sentence_boundaries:
+            rows, lengths = wrap(rows, lengths), [length + 2 for length in lengths]
+            layers = bilm.run_marked(table, rows, lengths, bilm.zero_state(len(lengths))).layers
+        else:
+            layers = bilm(table, rows, lengths).layers
+        places = torch.arange(rows.shape[1], device=rows.device)
+        return layers, places < torch.tensor(lengths, device=rows.device)[:, None]
 
     def _encode_vocabulary(self, words: Sequence[str]) -> Tensor:
         """(V + 2, P): the words in their order, then the two sentence markers."""

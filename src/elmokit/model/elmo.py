@@ -48,6 +48,9 @@ class Elmo(nn.Module):
 
     ``trainable=True`` lets the task's gradient into the biLM. Saved with its task model's
     ``state_dict``. Under ``torch.compile`` the biLM runs eagerly, the mixes are compiled.
+    Copies and replicas work, and so does ``DistributedDataParallel``; ``nn.DataParallel`` does
+    not, because it would cut a batch's table of distinct tokens into pieces: use
+    ``elmokit.compat.allennlp.Elmo``, whose batches of character ids can be cut.
     """
 
     def __init__(
