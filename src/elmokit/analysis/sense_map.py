@@ -14,7 +14,7 @@ from elmokit.analysis.sense_data import SenseSentence, read_semcor
 from elmokit.analysis.tables import Table, count
 from elmokit.analysis.texts import read_sentences
 from elmokit.analysis.uses import Use, use_vectors
-from elmokit.analysis.wordnet import read_wordnet
+from elmokit.analysis.wordnet import WordNet, lemma_of, part_of_speech, read_wordnet
 from elmokit.errors import InputError
 
 NO_SENSE = "no sense given"
@@ -24,7 +24,7 @@ MAX_USES = 3000
 class SensedUse(NamedTuple):
     use: Use
     sense: str
-    """A sense key, or ``NO_SENSE``."""
+    """A sense key or name, or ``NO_SENSE``."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,19 @@ class SenseMap:
 def read_uses(data: Path, word: str, texts: Sequence[str] = ()) -> list[SensedUse]:
     """The word's uses in SemCor (``data`` holds semcor30 and wordnet30) and in further text."""
     wordnet = read_wordnet(data / "wordnet30")
-    found = uses_in_semcor(read_semcor(data / "semcor30", wordnet).sentences, word)
+    found = [
+        use._replace(sense=sense_name(use.sense, wordnet))
+        for use in uses_in_semcor(read_semcor(data / "semcor30", wordnet).sentences, word)
+    ]
     return found + uses_in_text(read_sentences(texts), word) if texts else found
+
+
+def sense_name(key: str, wordnet: WordNet) -> str:
+    """A key as people say it: play%1:10:01:: is "play, noun 1"."""
+    if key == NO_SENSE:
+        return key
+    lemma, pos = lemma_of(key), part_of_speech(key)
+    return f"{lemma}, {pos.lower()} {wordnet.senses[lemma, pos].index(key) + 1}"
 
 
 def uses_in_semcor(sentences: Iterable[SenseSentence], word: str) -> list[SensedUse]:
