@@ -158,13 +158,11 @@ class Elmo(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """(B, L + 1, T, D) and (B, T), whatever outer dimensions the inputs had."""
         if word_inputs is not None and self._is_cached(word_inputs):
-            words = word_inputs.reshape(-1, word_inputs.shape[-1])
-            distinct = distinct_words(words, self._marker_rows())
+            distinct = distinct_words(word_inputs.flatten(0, -2), self._marker_rows())
             assert distinct.ids.words is not None and isinstance(self._cached, Tensor)
             table = self._cached[distinct.ids.words]
         elif inputs is not None:
-            characters = inputs.reshape(-1, *inputs.shape[-2:])
-            distinct = distinct_characters(characters, self._indexer)
+            distinct = distinct_characters(inputs.flatten(0, -3), self._indexer)
             table = self._elmo_lstm.encoder(distinct.ids)
         else:
             raise InputError("these words are not all in vocab_to_cache; give character ids too")
