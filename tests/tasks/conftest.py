@@ -4,26 +4,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import torch
+from tiny_model import tiny_pretrained
 
-from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.embed.embedder import Embedder
-from elmokit.model.bilm import BiLm
-from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.native import write_native
-from elmokit.weights.pretrained import PretrainedModel
-
-TINY = ModelConfig(
-    lstm=LstmConfig(dim=14, projection_dim=6, num_layers=2),
-    char_cnn=CharCnnConfig(
-        embedding_dim=4, filters=((1, 5), (2, 7)), max_characters=17, num_highway=1
-    ),
-)
-
-
-def tiny_pretrained(seed: int = 0) -> PretrainedModel:
-    torch.manual_seed(seed)
-    return PretrainedModel(BiLm(TINY), TokenIndexer.utf8(17), "native", "a/tiny")
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +21,14 @@ def tiny_elmo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same model as ``tiny_elmo``, for ``--elmo``."""
     folder = tmp_path_factory.mktemp("elmo") / "tiny"
     write_native(tiny_pretrained(), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def other_elmo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the same shape with other weights."""
+    folder = tmp_path_factory.mktemp("elmo") / "other"
+    write_native(tiny_pretrained(seed=3), folder)
     return folder
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import tiny_pretrained
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_model import tiny_pretrained
 
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError

@@ -98,14 +98,9 @@ def test_an_empty_file_is_named(trained: Path, tmp_path: Path) -> None:
         eval_task(trained, path)
 
 
-def test_another_elmo_model_is_refused(trained: Path, tmp_path: Path) -> None:
-    from conftest import tiny_pretrained
-
-    from elmokit.weights.native import write_native
-
-    write_native(tiny_pretrained(seed=3), tmp_path / "other")
+def test_another_elmo_model_is_refused(trained: Path, other_elmo_folder: Path) -> None:
     with pytest.raises(InputError, match="was trained with the ELMo model"):
-        load_task(trained, elmo=tmp_path / "other")
+        load_task(trained, elmo=other_elmo_folder)
 
 
 def test_a_folder_that_holds_no_task_is_refused(tmp_path: Path) -> None:

@@ -52,7 +52,3 @@ def _start_anew_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew_in_child)
-
-
-if hasattr(os, "register_at_fork"):  # a child has the pools, but not their threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -186,10 +186,9 @@ class Trainer:
                 if self.step % config.evaluate_every == 0 and not is_last:
                     is_early = self._evaluate(log)
                     started, steps_before = time.monotonic(), self.step
-                stop = self.world.agree(self.is_asked_to_stop)
-                if stop or is_early or self.step % config.checkpoint_every == 0:
+                if self.is_asked_to_stop or is_early or self.step % config.checkpoint_every == 0:
                     self.save()
-                if stop:
+                if self.is_asked_to_stop:
                     log.write("stopped", self.step, f"stopped at step {self.step}; use --resume")
                     return self._result(None)
                 if is_early:
@@ -325,14 +324,18 @@ class Trainer:
 
     @contextmanager
     def _stopping_gently(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM finish the step, save and stop; a second Ctrl-C stops at once."""
+        """Ctrl-C and SIGTERM finish the step, save and stop; a second Ctrl-C stops at once.
+
+        Not so under torchrun, which ends all workers when one is lost: they must go at once, and
+        start again from the last checkpoint.
+        """
 
         def ask(number: int, frame: FrameType | None) -> None:
             if self.is_asked_to_stop:
                 raise KeyboardInterrupt
             self.is_asked_to_stop = True
 
-        if threading.current_thread() is not threading.main_thread():
+        if self.world.size > 1 or threading.current_thread() is not threading.main_thread():
             yield
             return
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
