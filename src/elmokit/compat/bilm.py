@@ -28,6 +28,7 @@ from elmokit.model.scalar_mix import ScalarMix
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Utf8Characters
 from elmokit.text.token_ids import word_table_rows
 from elmokit.text.vocabulary import UNKNOWN
+from elmokit.weights.folders import require_space
 from elmokit.weights.hdf5 import open_hdf5, read_tensor
 from elmokit.weights.load import load_pretrained
 
@@ -163,8 +164,10 @@ def dump_token_embeddings(
     pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
     words = _words(Path(vocab_file))
     vectors = WordCache(pretrained.bilm.encoder, pretrained.indexer).vectors(words)
-    with replacing_file(Path(outfile)) as aside, h5py.File(aside, "w") as file:
-        file.create_dataset("embedding", data=vectors.cpu().numpy(), dtype="float32")
+    with replacing_file(Path(outfile)) as aside:
+        require_space(aside, vectors.nbytes)  # HDF5 crashes on a full disk
+        with h5py.File(aside, "w") as file:
+            file.create_dataset("embedding", data=vectors.cpu().numpy(), dtype="float32")
 
 
 def dump_bilm_embeddings(

@@ -6,6 +6,7 @@ at the end, so a run that is killed, or that fills the disk, leaves nothing half
 
 import errno
 import json
+import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from elmokit.files import replacing_file
 
 Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
+HDF5_SPARE_BYTES = 1 << 18
+"""Room for HDF5's own tables, beside two per cent of the file."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,13 @@ class Hdf5Writer:
     """One dataset a sentence under its key; a slash would make groups, so it becomes _."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
+        self._path = path
         self._file = h5py.File(path, "w")
         self._dtype = layout.dtype
         self._sentences = _SentenceIndex() if layout.keep_sentences else None
 
     def add(self, item: Item, vectors: Array) -> None:
+        self._ask_for_space(vectors.nbytes)
         key = item.key.replace("/", "_")
         self._file.create_dataset("_" if key in (".", "") else key, data=vectors, dtype=self._dtype)
         if self._sentences:
@@ -88,15 +93,27 @@ class Hdf5Writer:
 
     def close(self) -> None:
         if self._sentences:
+            sentences = self._sentences.json()
+            self._ask_for_space(len(sentences))
             text = h5py.string_dtype("utf-8")
             index = self._file.create_dataset("sentence_to_index", (1,), dtype=text)
-            index[0] = self._sentences.json()
+            index[0] = sentences
+        self._file.flush()
+        size = self._file.id.get_filesize()
         self._file.close()
+        os.truncate(self._path, size)  # give back what was asked for and not used
 
     def abandon(self) -> None:
-        # On a full disk closing fails as well, and the file is going to be removed anyway.
         with suppress(OSError, RuntimeError, ValueError):
             self._file.close()
+
+    def _ask_for_space(self, num_bytes: int) -> None:
+        """Out of space, HDF5 cannot even close its file and crashes the process: ask before."""
+        if not hasattr(os, "posix_fallocate"):
+            return
+        size = self._file.id.get_filesize() + num_bytes
+        with open(self._path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size + size // 50 + HDF5_SPARE_BYTES)
 
 
 class NpzWriter:
