@@ -1,0 +1,68 @@
+"""The examples run, here with a tiny untrained model."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(5)
+    config = ModelConfig(
+        lstm=LstmConfig(dim=9, projection_dim=4),
+        char_cnn=CharCnnConfig(embedding_dim=3, filters=((1, 3), (2, 5)), num_highway=1),
+    )
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    write_native(PretrainedModel(BiLm(config), TokenIndexer.utf8(), "native", "tiny"), folder)
+    return folder
+
+
+def run(
+    name: str,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> list[str]:
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return capsys.readouterr().out.splitlines()
+
+
+def test_two_apples_differ_above_the_token_layer(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = run("two_apples.py", [str(model)], monkeypatch, capsys)
+    assert lines[0] == "layer 0: fruit to fruit 1.000, to company 1.000"
+    assert len(lines) == 3
+
+
+def test_the_task_model_learns(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = run("task_model.py", [str(model)], monkeypatch, capsys)
+    first, last = (float(lines[row].split("loss ")[1].split(",")[0]) for row in (0, -1))
+    assert last < first
+
+
+def test_the_query_itself_is_the_most_similar_sentence(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("The river rose.\n\nA cat slept on the mat.\nPrices fell in March.\n")
+    query = "A cat slept on the mat."
+    lines = run("similar_sentences.py", [str(text), query, str(model)], monkeypatch, capsys)
+    assert lines[0].endswith(query)
