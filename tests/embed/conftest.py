@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tiny_model import TINY
+from tiny_config import TINY
 
 from elmokit.config import ModelConfig
 from elmokit.embed.embedder import Embedder

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_model import TINY
+from tiny_config import TINY
 
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
