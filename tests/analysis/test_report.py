@@ -25,9 +25,20 @@ from elmokit.analysis.results import load_result, plain, present, rebuild, save_
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
 from elmokit.analysis.senses import SenseScore, SensesResult
 from elmokit.analysis.tables import Table
+from elmokit.analysis.task_runs import read_runs
 from elmokit.analysis.uses import Use
 from elmokit.errors import InputError
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.benchmark_data import Splits
 
+SETTINGS = (
+    "model.hidden_dim=9",
+    "words.dim=8",
+    "characters.num_filters=0",
+    "fit.learning_rate=0.01",
+    "fit.halve_after=0",
+    "fit.max_epochs=2",
+)
 CONLLU = "".join(
     f"1\tthe\t_\t_\tDT\t_\t_\t_\t_\t_\n2\t{noun}\t_\t_\tNN\t_\t_\t_\t_\t_\n\n"
     for noun in ("dog", "cat", "sun", "sea", "day")
@@ -57,6 +68,27 @@ def test_page_is_self_contained_and_has_every_section(config: ReportConfig) -> N
     assert "![" in markdown
     assert (config.out / "figures" / "part-of-speech.png").exists()
     assert (config.out / "figures" / "part-of-speech.svg").exists()
+
+
+@pytest.mark.slow
+def test_task_sections_share_their_runs(
+    config: ReportConfig, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = find_task("entailment").read(pairs)
+    splits = Splits(examples, examples[:6], examples[6:])
+    monkeypatch.setattr("elmokit.tasks.grid.benchmark_splits", lambda name, root: splits)
+    (config.data / "nli").mkdir()
+    settings = tuple(("entailment", setting) for setting in SETTINGS)
+    config = replace(config, tasks=("entailment",), task_settings=settings, seeds=1)
+    names = ["layers", "places", "efficiency", "mixes", "transfer"]
+    config = replace(config, shares=(0.5, 1.0), tune=("train.batch_size=2",))
+    assert make_report(config, names, quiet=True).done == names
+    runs = {run.variant for run in read_runs(config.out / "runs" / "entailment").runs}
+    assert len(runs) == 5 + 3 + 3  # layers, places, and 50 % twice and all with ELMo
+    page = (config.out / "report.html").read_text()
+    for words in ("All layers, weighted", "ELMo needs less data", "At the input", "72.1"):
+        assert words in page
+    assert (config.out / "figures" / "mix-weights.svg").exists()
 
 
 def test_sections_that_lack_something_are_left_out_and_named(config: ReportConfig) -> None:

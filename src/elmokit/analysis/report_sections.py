@@ -79,6 +79,8 @@ class ReportConfig:
     recipe: str = "cpu"
     task_settings: tuple[tuple[str, str], ...] = ()
     """(task, TABLE.NAME=VALUE): for all runs of a task."""
+    tune: tuple[str, ...] = ()
+    """train.NAME=VALUE: for the fine-tuning of the transfer section."""
     seeds: int | None = None
     max_minutes: float = 0.0
     jobs: int = 1
@@ -230,7 +232,7 @@ def _mixes(config: ReportConfig, quiet: bool) -> MixWeights:
 
 def _transfer(config: ReportConfig, quiet: bool) -> Transfers:
     found = (
-        domain_transfer(config.grid(task, "transfer"), task, (), config.jobs, quiet)
+        domain_transfer(config.grid(task, "transfer"), task, config.tune, config.jobs, quiet)
         for task in config.tasks
     )
     return Transfers(tuple(found))
@@ -248,6 +250,8 @@ def _task_command(name: str) -> Callable[[ReportConfig], str]:
         extra = ""
         if name == "efficiency":
             extra = f" --shares {','.join(f'{100 * share:g}' for share in config.shares)}"
+        if name == "transfer":
+            extra = "".join(f" --tune {setting}" for setting in config.tune)
         if name == "layers" and not config.has_layer_norm:
             extra = " --no-layer-norm"
         seeds = f" --seeds {config.seeds}" if config.seeds else ""
@@ -400,7 +404,7 @@ SECTIONS: dict[str, Section] = {
             "transfer",
             "Domain transfer (supplement)",
             Transfers,
-            _TASK_SETTINGS,
+            (*_TASK_SETTINGS, "tune"),
             lambda config: _lacks(config, "nli"),
             _task_command("transfer"),
             _transfer,

@@ -41,6 +41,9 @@ def report(
         list[str] | None,
         typer.Option("--set", help="TASK:TABLE.NAME=VALUE, as in srl:data.train_limit=3000."),
     ] = None,
+    tune: Annotated[
+        list[str] | None, typer.Option(help="train.NAME=VALUE, for the transfer's fine-tuning.")
+    ] = None,
     seeds: Annotated[int | None, typer.Option(help="Runs of each kind.")] = None,
     minutes: Annotated[float, typer.Option(help="At most so long a run; 0: the recipe's.")] = 0.0,
     layer_norm: Annotated[bool, typer.Option(help="Table 2 with layer norm too.")] = False,
@@ -64,6 +67,7 @@ def report(
         shares=parse_shares(shares),
         recipe=recipe,
         task_settings=parse_task_settings(settings or ()),
+        tune=tuple(tune or ()),
         seeds=seeds,
         max_minutes=minutes,
         jobs=jobs,
