@@ -27,8 +27,8 @@ from elmokit.tasks.batches import shuffled_batches
 from elmokit.tasks.benchmark_data import benchmark_splits
 from elmokit.tasks.layer_cache import LayerCache
 from elmokit.tasks.run import configured
-from elmokit.tasks.static_vectors import build_word_table
 from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import build_word_table
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 

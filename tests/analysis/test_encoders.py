@@ -1,6 +1,5 @@
 """Anything that gives layers can stand in a table."""
 
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,10 @@ from torch import nn
 
 from elmokit.analysis.cove import build_cove, open_cove
 from elmokit.analysis.encoders import chunks, open_encoder, untrained
-from elmokit.analysis.static_vectors import StaticEncoder, StaticVectors, read_static_vectors
+from elmokit.analysis.static_encoder import StaticEncoder
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.errors import InputError
+from elmokit.text.static_vectors import StaticVectors
 from elmokit.text.token_ids import TokenIndexer
 
 SMALL = ModelConfig(
@@ -38,59 +38,6 @@ def test_untrained_bilm_depends_on_its_seed_alone() -> None:
     other = untrained(SMALL, TokenIndexer.utf8(), seed=4)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert np.array_equal(first.layers([["cat"]])[0], again.layers([["cat"]])[0])
-
-
-def test_static_text_with_and_without_header_reads_alike(tmp_path: Path) -> None:
-    lines = "the 1 0\ncat 0.5 -2\nParis 3 4\n"
-    (tmp_path / "glove.txt").write_text(lines)
-    (tmp_path / "w2v.txt").write_text("3 2\n" + lines)
-    for name in ("glove.txt", "w2v.txt"):
-        vectors = read_static_vectors(tmp_path / name)
-        assert vectors.words == WORDS
-        assert np.array_equal(vectors.vectors, ROWS)
-
-
-def test_static_text_allows_a_word_with_spaces(tmp_path: Path) -> None:
-    (tmp_path / "glove.txt").write_text("the 1 0\n. . . 0.5 -2\n")
-    vectors = read_static_vectors(tmp_path / "glove.txt")
-    assert vectors.words == ["the", ". . ."]
-    assert np.array_equal(vectors.vectors, ROWS[:2])
-
-
-def test_word2vec_binary_reads_back(tmp_path: Path) -> None:
-    data = b"3 2\n"
-    for word, row in zip(WORDS, ROWS, strict=True):
-        data += word.encode() + b" " + struct.pack("<2f", *row) + b"\n"
-    (tmp_path / "w2v.bin").write_bytes(data)
-    vectors = read_static_vectors(tmp_path / "w2v.bin")
-    assert vectors.words == WORDS
-    assert np.array_equal(vectors.vectors, ROWS)
-
-
-def test_truncated_binary_is_refused_with_its_count(tmp_path: Path) -> None:
-    data = b"3 2\nthe " + struct.pack("<2f", 1e-30, 2e-30) + b"\ncat \x01"
-    (tmp_path / "w2v.bin").write_bytes(data)
-    with pytest.raises(InputError, match="after 1 of the 3 vectors"):
-        read_static_vectors(tmp_path / "w2v.bin")
-
-
-def test_folder_of_words_and_array_reads(tmp_path: Path) -> None:
-    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n")
-    np.save(tmp_path / "vectors.npy", ROWS.astype(np.float16))
-    assert np.array_equal(read_static_vectors(tmp_path).vectors, ROWS)
-    np.save(tmp_path / "vectors.npy", ROWS[:2])
-    with pytest.raises(InputError, match="3 words"):
-        read_static_vectors(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [("the 1 0\ncat 1\n", "line 2"), ("the 1 0\ncat x 1\n", "line 2"), ("", "no vectors")],
-)
-def test_bad_static_text_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
-    (tmp_path / "glove.txt").write_text(text)
-    with pytest.raises(InputError, match=complaint):
-        read_static_vectors(tmp_path / "glove.txt")
 
 
 def test_static_encoder_finds_lower_case_and_knows_what_it_lacks() -> None:

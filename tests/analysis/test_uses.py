@@ -21,11 +21,11 @@ from elmokit.analysis.sense_map import (
     uses_in_semcor,
     uses_in_text,
 )
-from elmokit.analysis.static_vectors import StaticVectors
 from elmokit.analysis.texts import read_sentences
 from elmokit.analysis.use_index import build_index, open_index, parse_layers
 from elmokit.analysis.uses import Use, cosine, find_marked, find_word
 from elmokit.errors import InputError
+from elmokit.text.static_vectors import StaticVectors
 
 pytest.importorskip("usearch")
 

@@ -18,8 +18,8 @@ from elmokit.tasks.coref import (
 )
 from elmokit.tasks.layer_cache import ComputedLayers
 from elmokit.tasks.readers.coreference import CorefDocument, excerpt
-from elmokit.tasks.static_vectors import build_word_table
 from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import build_word_table
 
 DOCUMENT = CorefDocument(
     "d",

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from elmokit.errors import InputError
 from elmokit.tasks.config import FitConfig, TaskConfig
 from elmokit.tasks.fit import FitState, fit
-from elmokit.tasks.static_vectors import WordTable
 from elmokit.tasks.task import Scores, Task
 from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import WordTable
 
 Number = tuple[float, float]
 

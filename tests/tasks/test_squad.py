@@ -19,8 +19,8 @@ from elmokit.tasks.squad import (
     Trilinear,
     best_spans,
 )
-from elmokit.tasks.static_vectors import build_word_table
 from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import build_word_table
 
 EXAMPLE = QaExample("q", Passage("The art of war is an art."), "What is it?", (Answer("art", 4),))
 

@@ -6,8 +6,8 @@ from elmokit.tasks.config import ElmoConfig, TaskConfig, WordsConfig
 from elmokit.tasks.layer_cache import ComputedLayers
 from elmokit.tasks.readers.roles import RoleExample
 from elmokit.tasks.srl import SrlConfig, SrlModel
-from elmokit.tasks.static_vectors import build_word_table
 from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import build_word_table
 
 EXAMPLE = RoleExample(
     ("Ann", "gave", "the", "dog", "up"), 1, ("B-ARG0", "B-V", "B-ARG1", "I-ARG1", "B-C-V")

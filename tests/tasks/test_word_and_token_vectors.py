@@ -1,9 +1,8 @@
-"""Static vectors from files, and what stands at the input and the output of every task model."""
+"""Word tables, and what stands at the input and the output of every task model."""
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -11,15 +10,14 @@ from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, TaskConfig, WordsConfig
 from elmokit.tasks.layer_cache import ComputedLayers
-from elmokit.tasks.static_vectors import (
+from elmokit.tasks.token_vectors import TokenVectors
+from elmokit.tasks.word_vectors import (
     UNKNOWN,
     WordTable,
     WordVectors,
     build_word_table,
     load_word_table,
-    read_vectors,
 )
-from elmokit.tasks.token_vectors import TokenVectors
 
 SENTENCES = [["Cats", "sleep", "zyx"], ["a"], []]
 
@@ -34,31 +32,6 @@ def glove(tmp_path: Path) -> Path:
 def vector_of(table: WordTable, token: str) -> list[float]:
     found: list[float] = WordVectors(table)(torch.tensor([[table.id_of(token)]]))[0, 0].tolist()
     return found
-
-
-def test_text_vectors_may_have_words_with_spaces_and_a_heading(glove: Path) -> None:
-    found = read_vectors(glove, 100)
-    assert found.words == ["cats", "sleep", ". . .", "run"]  # the last three fields are numbers
-    glove.write_text("2 3\ncats 1 2 3\nsleep 4 5 6\n")
-    assert read_vectors(glove, 100).vectors.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
-def test_npy_vectors_need_a_word_a_row(tmp_path: Path) -> None:
-    np.save(tmp_path / "vectors.npy", np.arange(6, dtype=np.float16).reshape(2, 3))
-    (tmp_path / "words.txt").write_text("a\nb\n")
-    assert read_vectors(tmp_path, 100).vectors.tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert read_vectors(tmp_path, 1).words == ["a"]
-    (tmp_path / "words.txt").write_text("a\n")
-    with pytest.raises(InputError, match="one row a word"):
-        read_vectors(tmp_path, 100)
-
-
-@pytest.mark.parametrize("text", ["cats 1 2 3\nsleep 4 5\n", "cats 1 2 3\nsleep 4 x 6\n", ""])
-def test_broken_vectors_are_refused(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "glove.txt"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"glove\.txt"):
-        read_vectors(path, 100)
 
 
 def test_a_word_never_trained_on_still_has_its_vector(glove: Path) -> None:

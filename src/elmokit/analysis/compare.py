@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from elmokit.analysis.encoders import Encoder
 from elmokit.analysis.pictures import Picture, panels
-from elmokit.analysis.static_vectors import StaticVectors
 from elmokit.analysis.tables import Table
 from elmokit.analysis.uses import Use, cosine, find_word, use_vectors
 from elmokit.errors import InputError
+from elmokit.text.static_vectors import StaticVectors
 
 STATIC = "static vector"
 

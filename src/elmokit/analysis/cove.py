@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequence
 
-from elmokit.analysis.static_vectors import StaticEncoder, StaticVectors, read_static_vectors
+from elmokit.analysis.static_encoder import StaticEncoder
 from elmokit.errors import InputError
+from elmokit.text.static_vectors import StaticVectors, read_static_vectors
 
 Floats = npt.NDArray[np.float32]
 PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")

@@ -91,7 +91,8 @@ def open_encoder(name: str) -> Encoder:
     """
     kind, _, rest = name.partition(":")
     if kind == "static":
-        from elmokit.analysis.static_vectors import StaticEncoder, read_static_vectors
+        from elmokit.analysis.static_encoder import StaticEncoder
+        from elmokit.text.static_vectors import read_static_vectors
 
         return StaticEncoder(read_static_vectors(Path(rest)))
     if kind == "cove":

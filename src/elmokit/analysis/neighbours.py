@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.analysis.encoders import Encoder
-from elmokit.analysis.static_vectors import read_static_vectors
 from elmokit.analysis.tables import Table
 from elmokit.analysis.use_index import Neighbour, UseIndex
 from elmokit.analysis.uses import Use, find_marked
+from elmokit.text.static_vectors import read_static_vectors
 
 
 class StaticNeighbour(NamedTuple):

@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.analysis.encoders import Encoder, Floats, chunks
-from elmokit.analysis.static_vectors import StaticVectors
 from elmokit.analysis.uses import Use
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder, write_json
 from elmokit.progress import meter
+from elmokit.text.static_vectors import StaticVectors
 
 FORMAT = "elmokit-index"
 VERSION = 1

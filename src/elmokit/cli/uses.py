@@ -54,7 +54,7 @@ def compare(
     from elmokit.analysis.compare import compare_uses, comparison_picture, comparison_table
     from elmokit.analysis.encoders import open_encoder
     from elmokit.analysis.pictures import write_picture
-    from elmokit.analysis.static_vectors import read_static_vectors
+    from elmokit.text.static_vectors import read_static_vectors
 
     vectors = read_static_vectors(static) if static else None
     result = compare_uses(open_encoder(model), word, sentences, vectors)

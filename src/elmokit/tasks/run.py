@@ -28,9 +28,9 @@ from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_setting
 from elmokit.tasks.fit import FitState, evaluate, fit, load_weights, predict_all
 from elmokit.tasks.layer_cache import DEFAULT_GIGABYTES, ComputedLayers, LayerCache
 from elmokit.tasks.readers.lines import read_lines
-from elmokit.tasks.static_vectors import WordTable, build_word_table, load_word_table
 from elmokit.tasks.task import Scores, Task, TaskModel
 from elmokit.tasks.token_vectors import LayerSource, TokenVectors
+from elmokit.tasks.word_vectors import WordTable, build_word_table, load_word_table
 
 FORMAT = 1
 Examples = str | Path | Sequence[Any]
@@ -237,10 +237,10 @@ def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) ->
 
 
 def _limited(examples: list[Any], limit: int) -> list[Any]:
-    """A subset drawn once and for all, in the order of the file."""
+    """A subset drawn once and for all, in the order of the file; it holds every smaller one."""
     if not limit or limit >= len(examples):
         return examples
-    chosen = np.random.default_rng(0).choice(len(examples), limit, replace=False)
+    chosen = np.random.default_rng(0).permutation(len(examples))[:limit]
     return [examples[number] for number in sorted(chosen.tolist())]
 
 

@@ -21,7 +21,7 @@ from elmokit.errors import InputError
 from elmokit.model.char_cnn import CharCnn
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.config import ElmoConfig, TaskConfig
-from elmokit.tasks.static_vectors import RandomVectors, WordTable, WordVectors
+from elmokit.tasks.word_vectors import RandomVectors, WordTable, WordVectors
 from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
 
 Sentences = Sequence[Sequence[str]]

@@ -9,26 +9,19 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from elmokit.errors import InputError
 from elmokit.files import replacing_file, write_json
 from elmokit.tasks.config import WordsConfig
+from elmokit.text.static_vectors import StaticVectors, read_static_vectors
 
 PADDING, UNKNOWN = 0, 1
 RANDOM_ROWS = 20_000
 """Rows of the control's random table; words beyond share them."""
-
-
-class StaticVectors(NamedTuple):
-    words: list[str]
-    vectors: npt.NDArray[np.float32]  # (V, dim)
 
 
 class WordTable:
@@ -63,9 +56,10 @@ def load_word_table(folder: Path) -> WordTable:
 
 def build_word_table(config: WordsConfig, training_tokens: Iterable[str]) -> WordTable:
     """The words of the vectors and of the training text. Draws from torch's generator."""
-    vectors = read_vectors(Path(config.vectors), config.max_words) if config.vectors else None
-    if vectors is None:
-        vectors = StaticVectors([], np.zeros((0, config.dim), dtype=np.float32))
+    if config.vectors:
+        vectors = read_static_vectors(Path(config.vectors), config.max_words)
+    else:
+        vectors = StaticVectors([], np.zeros((0, config.dim), dtype=np.float32), "no vectors")
     row_of = {word: row for row, word in enumerate(vectors.words)}
     is_folded = all(word == word.lower() for word in vectors.words)
 
@@ -125,55 +119,3 @@ class RandomVectors(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         rows = torch.where(ids == PADDING, PADDING, 1 + ids % (RANDOM_ROWS - 1))
         return nn.functional.embedding(rows, self.table)
-
-
-def read_vectors(path: Path, max_words: int) -> StaticVectors:
-    """A GloVe or word2vec text file; or vectors.npy with words.txt beside it (or their folder)."""
-    if path.is_dir():
-        path = path / "vectors.npy"
-    if path.suffix == ".npy":
-        return _read_npy(path, path.with_name("words.txt"), max_words)
-    return _read_text(path, max_words)
-
-
-def _read_npy(path: Path, words_path: Path, max_words: int) -> StaticVectors:
-    try:
-        vectors = np.load(path, mmap_mode="r")
-    except ValueError as error:
-        raise InputError(f"{path}: not a NumPy array ({error})") from None
-    words = words_path.read_text(encoding="utf-8").split("\n")
-    if words and not words[-1]:
-        words.pop()
-    if vectors.ndim != 2 or len(vectors) != len(words):
-        raise InputError(
-            f"{path}: has shape {vectors.shape}, but {words_path} has {len(words):,} words; "
-            "give one row a word"
-        )
-    return StaticVectors(words[:max_words], np.asarray(vectors[:max_words], dtype=np.float32))
-
-
-def _read_text(path: Path, max_words: int) -> StaticVectors:
-    words: list[str] = []
-    rows: list[npt.NDArray[np.float32]] = []
-    dim = 0
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            fields = line.rstrip("\n ").split(" ")
-            if number == 1 and len(fields) == 2:  # word2vec: a header of count and width
-                dim = int(fields[1])
-                continue
-            dim = dim or len(fields) - 1
-            word = " ".join(fields[:-dim])  # a few GloVe words contain spaces
-            try:
-                row = np.array(fields[-dim:], dtype=np.float32)
-            except ValueError:
-                row = np.empty(0, dtype=np.float32)
-            if not word or len(row) != dim:
-                raise InputError(f"{path}, line {number}: expected a word and {dim} numbers")
-            words.append(word)
-            rows.append(row)
-            if len(words) == max_words:
-                break
-    if not words:
-        raise InputError(f"{path}: holds no word vectors")
-    return StaticVectors(words, np.stack(rows))

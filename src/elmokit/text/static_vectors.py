@@ -1,8 +1,6 @@
-"""Static word vectors: one vector a word, whatever the sentence. The baseline of every table."""
+"""Files of static word vectors (GloVe, word2vec): one vector a word, whatever the sentence."""
 
-import hashlib
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,8 @@ import numpy.typing as npt
 from elmokit.errors import InputError
 
 Floats = npt.NDArray[np.float32]
+
+LONGEST_WORD = 1 << 12
 
 
 class StaticVectors:
@@ -48,51 +48,25 @@ class StaticVectors:
         return [(self.words[other], float(similarity[other])) for other in best]
 
 
-class StaticEncoder:
-    """Static vectors as an encoder of one layer; zeros where there is no vector."""
+def read_static_vectors(path: Path, max_words: int | None = None) -> StaticVectors:
+    """The first ``max_words`` vectors of a file or folder of any known kind.
 
-    layer_names = ("static",)
-
-    def __init__(self, vectors: StaticVectors, name: str | None = None) -> None:
-        self.vectors = vectors
-        self.name = name or Path(vectors.source).name
-
-    @cached_property
-    def fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=8)
-        digest.update("\n".join(self.vectors.words).encode("utf-8", "surrogatepass"))
-        digest.update(np.ascontiguousarray(self.vectors.vectors).tobytes())
-        return digest.hexdigest()
-
-    def covers(self, token: str) -> bool:
-        return self.vectors.row(token) is not None
-
-    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
-        return [self._layers(sentence) for sentence in sentences]
-
-    def _layers(self, sentence: Sequence[str]) -> Floats:
-        layers = np.zeros((1, len(sentence), self.vectors.dim), dtype=np.float32)
-        for place, token in enumerate(sentence):
-            row = self.vectors.row(token)
-            if row is not None:
-                layers[0, place] = self.vectors.vectors[row]
-        return layers
-
-
-def read_static_vectors(path: Path) -> StaticVectors:
-    """Recognise a folder (words.txt + vectors.npy), word2vec's binary format, or text."""
+    A folder (words.txt + vectors.npy, or that .npy itself), word2vec's binary format, or text
+    with or without word2vec's header.
+    """
     if not path.exists():
         raise InputError(f"{path}: no such file or folder of static vectors")
-    if path.is_dir():
-        return _read_folder(path)
+    if path.is_dir() or path.suffix == ".npy":
+        return _read_folder(path if path.is_dir() else path.parent, max_words)
     with path.open("rb") as stream:
         start = stream.read(1 << 12)
     first_line, _, rest = start.partition(b"\n")
     fields = first_line.split()
     has_header = len(fields) == 2 and all(field.isdigit() for field in fields)
     if has_header and not _is_text(rest):
-        return _read_binary(path, len(first_line) + 1, int(fields[0]), int(fields[1]))
-    return _read_text(path, has_header)
+        num_words, dim = int(fields[0]), int(fields[1])
+        return _read_binary(path, len(first_line) + 1, num_words, dim, max_words)
+    return _read_text(path, has_header, max_words)
 
 
 def _is_text(start: bytes) -> bool:
@@ -104,7 +78,7 @@ def _is_text(start: bytes) -> bool:
         return False
 
 
-def _read_folder(path: Path) -> StaticVectors:
+def _read_folder(path: Path, max_words: int | None) -> StaticVectors:
     words_path, vectors_path = path / "words.txt", path / "vectors.npy"
     for part in (words_path, vectors_path):
         if not part.exists():
@@ -112,22 +86,28 @@ def _read_folder(path: Path) -> StaticVectors:
     words = words_path.read_text(encoding="utf-8").split("\n")
     while words and not words[-1]:
         words.pop()
-    vectors = np.load(vectors_path, allow_pickle=False)
+    try:
+        vectors = np.load(vectors_path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise InputError(f"{vectors_path}: not a NumPy array ({error})") from None
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise InputError(
-            f"{path}: vectors.npy has shape {vectors.shape} but words.txt has {len(words)} words"
+            f"{path}: vectors.npy has shape {vectors.shape} but words.txt has {len(words)} words; "
+            f"give one row a word"
         )
-    return StaticVectors(words, vectors.astype(np.float32), str(path))
+    return StaticVectors(
+        words[:max_words], np.asarray(vectors[:max_words], dtype=np.float32), str(path)
+    )
 
 
-def _read_text(path: Path, has_header: bool) -> StaticVectors:
+def _read_text(path: Path, has_header: bool, max_words: int | None) -> StaticVectors:
     words: list[str] = []
     rows: list[Floats] = []
-    with path.open(encoding="utf-8", newline="\n") as lines:
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if (has_header and number == 1) or not line.strip():
                 continue
-            word, _, numbers = line.rstrip("\n").partition(" ")
+            word, _, numbers = line.rstrip("\n ").partition(" ")
             # A few words of GloVe 840B hold spaces: the vector is what stands last.
             fields = numbers.split(" ") if not rows else numbers.rsplit(" ", len(rows[0]))
             if rows and len(fields) > len(rows[0]):
@@ -142,22 +122,28 @@ def _read_text(path: Path, has_header: bool) -> StaticVectors:
                 )
             words.append(word)
             rows.append(row)
+            if len(words) == max_words:
+                break
     if not rows:
         raise InputError(f"{path}: no vectors in this file")
     return StaticVectors(words, np.stack(rows), str(path))
 
 
-def _read_binary(path: Path, offset: int, num_words: int, dim: int) -> StaticVectors:
+def _read_binary(
+    path: Path, offset: int, announced: int, dim: int, max_words: int | None
+) -> StaticVectors:
     """word2vec's format: each word, a space, then dim little-endian floats."""
-    data = path.read_bytes()
+    data = np.memmap(path, dtype=np.uint8, mode="r")
     words: list[str] = []
+    num_words = announced if max_words is None else min(announced, max_words)
     vectors = np.empty((num_words, dim), dtype=np.float32)
     for row in range(num_words):
-        space = data.find(b" ", offset)
-        end = space + 1 + 4 * dim
-        if space < 0 or end > len(data):
-            raise InputError(f"{path}: ends after {row} of the {num_words} vectors it announces")
-        words.append(data[offset:space].lstrip(b"\n").decode("utf-8", "replace"))
-        vectors[row] = np.frombuffer(data, dtype="<f4", count=dim, offset=space + 1)
+        word = data[offset : offset + LONGEST_WORD].tobytes().partition(b" ")
+        begin = offset + len(word[0]) + 1
+        end = begin + 4 * dim
+        if not word[1] or end > len(data):
+            raise InputError(f"{path}: ends after {row} of the {announced} vectors it announces")
+        words.append(word[0].lstrip(b"\n").decode("utf-8", "replace"))
+        vectors[row] = np.frombuffer(data[begin:end].tobytes(), dtype="<f4")
         offset = end
     return StaticVectors(words, vectors, str(path))
