@@ -5,15 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-
 from elmokit.errors import InputError
-from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.model.softmax import OutputWords
 from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.loop import train
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
 from elmokit.pretrain.recipe import Recipe, TrainConfig, apply_change, recipe_from_dict
-from elmokit.text.vocabulary import Vocabulary
+from elmokit.pretrain.start import carry_over
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -56,7 +54,7 @@ def finetune(
         )
     recipe = _recipe(model, changes)
     corpus = Corpus.open(data)
-    softmax, num_new = carry_over(model.output_words, corpus.vocabulary, model)
+    softmax, num_new = carry_over(model.output_words, corpus.vocabulary, model.bilm)
     runs = out.with_name(out.name + ".run")
     bilm = model.bilm
     if num_new:
@@ -78,22 +76,6 @@ def finetune(
     )
     write_native(tuned, out)
     return FinetuneResult(before, result.perplexity, num_new)
-
-
-def carry_over(
-    old: OutputWords | None, vocabulary: Vocabulary, model: PretrainedModel
-) -> tuple[Softmax, int]:
-    """A softmax over ``vocabulary`` with the rows the model has; and how many it lacks."""
-    softmax = Softmax(len(vocabulary), model.config.lstm.projection_dim)
-    known = [
-        number for number, word in enumerate(vocabulary.words) if old and word in old.vocabulary
-    ]
-    if old is not None and known:
-        rows = torch.tensor([old.vocabulary.id_of(vocabulary.words[number]) for number in known])
-        with torch.no_grad():
-            softmax.weight[known] = old.softmax.weight[rows]
-            softmax.bias[known] = old.softmax.bias[rows]
-    return softmax, len(vocabulary) - len(known)
 
 
 def _recipe(model: PretrainedModel, changes: Sequence[str]) -> Recipe:

@@ -26,14 +26,9 @@ from elmokit.pretrain.distributed import World, joined_world, local_lanes
 from elmokit.pretrain.objective import Objective, StepResult
 from elmokit.pretrain.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
-from elmokit.pretrain.recipe import (
-    Recipe,
-    apply_change,
-    read_recipe,
-    recipe_from_dict,
-    with_word_table,
-)
+from elmokit.pretrain.recipe import Recipe, apply_change, read_recipe, recipe_from_dict
 from elmokit.pretrain.run_log import RunLog
+from elmokit.pretrain.start import first_weights
 from elmokit.pretrain.windows import Windows
 
 LOG_EVERY = 50
@@ -67,10 +62,7 @@ def train(
             write_json(out / "run.json", {"recipe": recipe.to_dict(), "data": str(data.resolve())})
         torch.manual_seed(recipe.train.seed)
         corpus = Corpus.open(data)
-        bilm, softmax = start_from or (
-            BiLm(with_word_table(recipe.model, len(corpus.vocabulary))),
-            Softmax(len(corpus.vocabulary), recipe.model.lstm.projection_dim),
-        )
+        bilm, softmax = start_from or first_weights(recipe, corpus)
         trainer = Trainer(recipe, corpus, out, world, bilm.to(device), softmax.to(device))
         if resume:
             trainer.restore()

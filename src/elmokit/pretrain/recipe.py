@@ -23,6 +23,8 @@ BUILT_IN = Path(__file__).parent.parent / "recipes"
 class TrainConfig:
     """How to train. Defaults are the outcome of the study in docs/decisions.md."""
 
+    start_from: str = ""
+    """A model whose weights and softmax the run begins with; empty: weights drawn at random."""
     num_epochs: float = 1.0
     max_tokens: int | None = None
     """Stop after this many tokens, whatever the epochs say."""

@@ -1,0 +1,145 @@
+"""Which recipe is best at equal time: short runs on the real corpus, one change at a time.
+
+    python benchmarks/recipe_study.py DATA OUT [--minutes 4] [--jobs 2] [--only NAME ...]
+
+Every run gets the same CPU time on one core: its pace is measured first, then it trains for as
+many tokens as that time allows, the rate falling to zero at the end. Perplexity is by the full
+softmax on the same 30,000 held-out predictions a direction, mean of both. DATA is made by
+`elmokit prepare`. Results are kept in OUT, a file a run; a study that was stopped goes on.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from elmokit.files import write_json
+from elmokit.model.bilm import BiLm
+from elmokit.model.softmax import Softmax
+from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.distributed import World
+from elmokit.pretrain.loop import Trainer, TrainResult
+from elmokit.pretrain.recipe import read_recipe
+
+HELD_OUT = 30_000
+PACE_STEPS = 20
+BASE = [
+    "lstm.dim=512", "train.batch_size=64", "train.num_negatives=2048", "train.learning_rate=0.002",
+    "train.window=20", "train.decay_share=1.0", "train.evaluate_every=1000000",
+    "train.checkpoint_every=1000000",
+]  # fmt: skip
+CHANGES: dict[str, list[str]] = {
+    "base": [],
+    "cell 768": ["lstm.dim=768"],
+    "cell 384": ["lstm.dim=384"],
+    "cell 256, no projection": ["lstm.dim=256"],
+    "cell 512, projection 128": ["lstm.projection_dim=128"],
+    "Adam 0.001": ["train.learning_rate=0.001"],
+    "Adam 0.004": ["train.learning_rate=0.004"],
+    "Adagrad 0.2, as in the paper": [
+        "train.optimizer=adagrad", "train.learning_rate=0.2", "train.scale_loss_by_window=true",
+    ],
+    "batch 32": ["train.batch_size=32"],
+    "batch 128": ["train.batch_size=128"],
+    "512 negatives": ["train.num_negatives=512"],
+    "8192 negatives": ["train.num_negatives=8192"],
+    "window 10": ["train.window=10"],
+    "window 40": ["train.window=40"],
+    "dropout 0.1": ["train.dropout=0.1"],
+}  # fmt: skip
+
+
+def run_one(name: str, data: Path, seconds: float) -> dict[str, float | str]:
+    """Train under ``name`` for ``seconds`` of CPU time, in this process, on one thread."""
+    torch.set_num_threads(1)
+    corpus = Corpus.open(data)
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = PACE_STEPS * 2560
+        started = time.process_time()
+        train(name, with_heldout(corpus, 100), tokens, Path(folder, "pace"))
+        pace = tokens / (time.process_time() - started)
+        result = train(
+            name, with_heldout(corpus, HELD_OUT), int(pace * seconds), Path(folder, "run")
+        )
+    assert result.perplexity is not None
+    return {
+        "name": name,
+        "tokens_per_cpu_second": pace,
+        "tokens": result.tokens,
+        "perplexity": result.perplexity.mean,
+        "seconds": seconds,
+    }
+
+
+def train(name: str, corpus: Corpus, max_tokens: int, out: Path) -> TrainResult:
+    recipe = read_recipe("small", [*BASE, *CHANGES[name], f"train.max_tokens={max_tokens}"])
+    torch.manual_seed(recipe.train.seed)
+    bilm = BiLm(recipe.model)
+    softmax = Softmax(len(corpus.vocabulary), recipe.model.lstm.projection_dim)
+    return Trainer(recipe, corpus, out, World(), bilm, softmax).run()
+
+
+def with_heldout(corpus: Corpus, num_positions: int) -> Corpus:
+    """The corpus with only the first sentences of its held-out part."""
+    whole = corpus.heldout
+    count = int(np.searchsorted(whole.starts, num_positions))
+    return replace(corpus, heldout=Split(whole.tokens[: whole.starts[count]], whole.starts[:count]))
+
+
+def run_all(names: list[str], data: Path, out: Path, seconds: float, jobs: int) -> None:
+    """Each run in a process of its own, ``jobs`` at a time; those already in ``out`` are kept."""
+
+    def start(name: str) -> None:
+        command = [sys.executable, __file__, str(data), str(out), "--one", name]
+        subprocess.run([*command, "--minutes", str(seconds / 60)], check=True, stdout=sys.stderr)
+
+    todo = [name for name in names if not result_file(out, name).exists()]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(start, todo))
+
+
+def result_file(out: Path, name: str) -> Path:
+    return out / (name.replace(" ", "-").replace(",", "") + ".json")
+
+
+def table(names: list[str], out: Path) -> str:
+    rows = ["| recipe | tokens/CPU s | tokens seen | held-out perplexity |", "|---|---|---|---|"]
+    for name in names:
+        found = json.loads(result_file(out, name).read_text())
+        rows.append(
+            f"| {name} | {found['tokens_per_cpu_second']:,.0f} | {found['tokens']:,} "
+            f"| {found['perplexity']:.0f} |"
+        )
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=CHANGES, default=list(CHANGES))
+    parser.add_argument("--one", choices=CHANGES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    seconds = 60 * options.minutes
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.one:
+        write_json(
+            result_file(options.out, options.one), run_one(options.one, options.data, seconds)
+        )
+        return
+    run_all(options.only, options.data, options.out, seconds, options.jobs)
+    print(table(options.only, options.out))
+
+
+if __name__ == "__main__":
+    main()

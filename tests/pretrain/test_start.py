@@ -1,0 +1,71 @@
+"""Where a run begins: with the frequencies of the words, or with a model trained before."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_corpus import tiny_recipe, write_sentences
+
+from elmokit.errors import InputError
+from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.export import export
+from elmokit.pretrain.loop import train
+from elmokit.pretrain.prepare import PrepareConfig, prepare
+from elmokit.pretrain.recipe import Recipe
+from elmokit.pretrain.start import first_weights, log_frequencies
+from elmokit.pretrain.windows import Lanes, Windows
+from elmokit.weights.load import load_pretrained
+
+
+@pytest.fixture(scope="module")
+def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    train(tiny_recipe(max_tokens=240), tiny_data, folder / "run")
+    export(folder / "run", folder / "model")
+    return folder / "model"
+
+
+def starting_from(model: Path) -> Recipe:
+    return tiny_recipe(start_from=str(model))
+
+
+def test_the_first_softmax_predicts_each_word_as_often_as_it_occurs(tiny: Corpus) -> None:
+    windows = Windows(tiny.train, len(tiny.vocabulary), Lanes(1, 0, 1), 50, seed=1)
+    counts = np.zeros(len(tiny.vocabulary))
+    for step in range(windows.all_steps()):
+        window = windows.at(0, step)
+        for stream in (window.forward, window.backward):
+            np.add.at(counts, stream.targets[window.is_real], 1)
+    predicted = torch.softmax(log_frequencies(tiny), 0).numpy()
+    np.testing.assert_allclose(predicted, counts / counts.sum(), rtol=1e-5)
+
+
+def test_a_run_begins_with_the_weights_and_the_softmax_of_a_model(
+    model: Path, tiny: Corpus
+) -> None:
+    bilm, softmax = first_weights(starting_from(model), tiny)
+    trained = load_pretrained(model)
+    assert trained.output_words is not None
+    for name, weight in trained.bilm.state_dict().items():
+        assert torch.equal(weight, bilm.state_dict()[name]), name
+    assert torch.equal(softmax.weight, trained.output_words.softmax.weight)
+    assert torch.equal(softmax.bias, trained.output_words.softmax.bias)
+
+
+def test_a_model_of_other_sizes_is_refused_with_the_part_that_differs(
+    model: Path, tiny: Corpus
+) -> None:
+    recipe = starting_from(model)
+    other = replace(recipe, model=replace(recipe.model, lstm=replace(recipe.model.lstm, dim=13)))
+    with pytest.raises(InputError, match="differs from the recipe in lstm"):
+        first_weights(other, tiny)
+
+
+def test_words_without_a_softmax_row_are_refused(model: Path, tmp_path: Path) -> None:
+    write_sentences(tmp_path / "text.txt", 50)
+    config = PrepareConfig(pretokenized=True, heldout=0.1, vocabulary_size=18)
+    prepare([str(tmp_path / "text.txt")], tmp_path / "data", config)
+    with pytest.raises(InputError, match=r"no softmax row for \d+ words"):
+        first_weights(starting_from(model), Corpus.open(tmp_path / "data"))
