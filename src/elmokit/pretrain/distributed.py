@@ -3,15 +3,17 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
 from elmokit.model.lstm import LstmState
+from elmokit.pretrain.meeting import meet
 from elmokit.pretrain.objective import SoftmaxGradient
 from elmokit.pretrain.windows import Lanes
 
@@ -22,8 +24,10 @@ class World:
 
     rank: int = 0
     size: int = 1
-    restarts: int = 0
-    """How often torchrun has started the workers again after a loss."""
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    """Where this process computes. What it sends must be there, for nccl sends nothing else."""
+    is_restart: bool = False
+    """Whether torchrun has started the processes again, after a loss or a new machine."""
 
     @property
     def is_main(self) -> bool:
@@ -46,9 +50,15 @@ class World:
         """The main process's answer, for all."""
         if self.size == 1:
             return value
-        answer = torch.tensor([int(value)])
+        answer = torch.tensor([int(value)], device=self.device)
         dist.broadcast(answer, src=0)
         return bool(answer.item())
+
+    def values(self, value: int) -> list[int]:
+        """Every process's ``value``."""
+        if self.size == 1:
+            return [value]
+        return [int(n) for n in self._gather_equal(torch.tensor([value], device=self.device))]
 
     def average(self, gradient: SoftmaxGradient) -> SoftmaxGradient:
         """The mean over all processes; only rows that some process touched travel."""
@@ -91,9 +101,7 @@ class World:
 
     def _gather(self, part: Tensor) -> list[Tensor]:
         """Parts of different lengths: padded to the longest for the journey."""
-        lengths = [
-            int(n) for n in self._gather_equal(torch.tensor([len(part)], device=part.device))
-        ]
+        lengths = self.values(len(part))
         padded = part.new_zeros(max(lengths), *part.shape[1:])
         padded[: len(part)] = part
         return [got[:n] for got, n in zip(self._gather_equal(padded), lengths, strict=True)]
@@ -102,18 +110,22 @@ class World:
 @contextmanager
 def joined_world(device: torch.device) -> Iterator[World]:
     """Join the processes ``torchrun`` started; alone otherwise."""
+    has_restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield World(restarts=int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")))
+        yield World(device=device, is_restart=has_restarted)
         return
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    try:
-        yield World(
-            dist.get_rank(),
-            dist.get_world_size(),
-            int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")),
-        )
-    finally:
-        dist.destroy_process_group()
+    if device.type == "cuda":
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    store, rank, size = next(rendezvous("env://"))
+    number, own_store = meet(store, rank, size)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=own_store, rank=rank, world_size=size)
+    world = World(rank, size, device)
+    # torchrun counts for each machine apart, and does not count a machine that came later.
+    restarts = world.values(int(has_restarted or number > 1))
+    yield replace(world, is_restart=any(restarts))
+    dist.destroy_process_group()  # not after an error: the others may be gone
 
 
 def local_lanes(state: BiLmState, lanes: Lanes) -> BiLmState:

@@ -53,7 +53,7 @@ def train(
 ) -> TrainResult:
     """Train (or go on training) the run in folder ``out`` on prepared ``data``."""
     with joined_world(torch.device(device)) as world:
-        resume = resume or world.restarts > 0
+        resume = resume or world.is_restart
         checkpoints = Checkpoints(out, recipe.train.keep_checkpoints)
         if checkpoints.latest() is not None and not resume:
             raise InputError(f"{out}: holds a run already; go on with --resume, or choose another")
@@ -63,7 +63,9 @@ def train(
         torch.manual_seed(recipe.train.seed)
         corpus = Corpus.open(data)
         bilm, softmax = start_from or first_weights(recipe, corpus)
-        trainer = Trainer(recipe, corpus, out, world, bilm.to(device), softmax.to(device))
+        trainer = Trainer(
+            recipe, corpus, out, world, bilm.to(world.device), softmax.to(world.device)
+        )
         if resume:
             trainer.restore()
         return trainer.run()
@@ -294,6 +296,12 @@ class Trainer:
     def restore(self) -> None:
         """Go on from the latest checkpoint; a run killed before its first starts anew."""
         path = self.checkpoints.latest()
+        steps = self.world.values(0 if path is None else int(path.stem))
+        if len(set(steps)) > 1:
+            raise InputError(
+                f"{self.run_folder}: the processes see different checkpoints (steps {steps}): "
+                f"put the run where all machines read the same files"
+            )
         if path is None:
             return
         content = read_checkpoint(path)
