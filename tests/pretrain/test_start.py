@@ -14,8 +14,13 @@ from elmokit.pretrain.export import export
 from elmokit.pretrain.loop import train
 from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.pretrain.recipe import Recipe
-from elmokit.pretrain.start import first_weights, log_frequencies
+from elmokit.pretrain.start import first_weights, log_frequencies, random_start
+from elmokit.pretrain.static_start import begin_with_vectors
 from elmokit.pretrain.windows import Lanes, Windows
+from elmokit.text.characters import Utf8Characters
+from elmokit.text.static_vectors import StaticVectors
+from elmokit.text.token_ids import TokenIds
+from elmokit.text.vocabulary import MARKERS
 from elmokit.weights.load import load_pretrained
 
 
@@ -69,3 +74,35 @@ def test_words_without_a_softmax_row_are_refused(model: Path, tmp_path: Path) ->
     prepare([str(tmp_path / "text.txt")], tmp_path / "data", config)
     with pytest.raises(InputError, match=r"no softmax row for \d+ words"):
         first_weights(starting_from(model), Corpus.open(tmp_path / "data"))
+
+
+@pytest.mark.parametrize("width", [5, 9])  # narrower and wider than the biLM's 7
+def test_words_begin_with_their_static_vectors(width: int, tiny: Corpus) -> None:
+    words = [word for word in tiny.vocabulary.words if word not in ("the", *MARKERS)]
+    random = np.random.default_rng(1)
+    given = random.normal(size=(len(words), width)).astype(np.float32)
+    torch.manual_seed(1)
+    bilm, softmax = random_start(tiny_recipe(), tiny)
+    untouched = softmax.weight.detach().clone()
+    vectors = StaticVectors(words, given, "made up")
+    assert begin_with_vectors(bilm, softmax, tiny, vectors, num_steps=300) == len(words)
+
+    known = [tiny.vocabulary.id_of(word) for word in words]
+    others = [row for row in range(len(tiny.vocabulary)) if row not in known]
+    assert torch.equal(softmax.weight[others], untouched[others])
+    rows = softmax.weight[known].detach()
+    if width < 7:  # a rotation keeps every angle
+        centred = torch.from_numpy(given - given.mean(axis=0))
+        wanted = torch.cosine_similarity(centred[:, None], centred[None], dim=2)
+        found = torch.cosine_similarity(rows[:, None], rows[None], dim=2)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
+    characters = tiny.lexicon.characters(np.array(known), Utf8Characters(12))
+    encoded = bilm.encoder(TokenIds(torch.from_numpy(characters), None)).detach()
+    assert torch.cosine_similarity(encoded, rows, dim=1).mean() > 0.8
+
+
+def test_vectors_that_share_no_word_with_the_corpus_are_refused(tiny: Corpus) -> None:
+    bilm, softmax = random_start(tiny_recipe(), tiny)
+    vectors = StaticVectors(["zebra"], np.ones((1, 3), dtype=np.float32), "zoo.txt")
+    with pytest.raises(InputError, match=r"zoo\.txt: has no vector for any word"):
+        begin_with_vectors(bilm, softmax, tiny, vectors, num_steps=1)

@@ -25,6 +25,10 @@ class TrainConfig:
 
     start_from: str = ""
     """A model whose weights and softmax the run begins with; empty: weights drawn at random."""
+    vectors: str = ""
+    """Static vectors (a GloVe file or folder) that softmax and character CNN begin with."""
+    vectors_steps: int = 2000
+    """Steps in which the character CNN is fitted to them."""
     num_epochs: float = 1.0
     max_tokens: int | None = None
     """Stop after this many tokens, whatever the epochs say."""

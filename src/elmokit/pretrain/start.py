@@ -1,6 +1,7 @@
-"""Where a run's weights begin: at random, or with those of a model that was trained before."""
+"""Where a run's weights begin: at random, with static vectors, or with those of a model."""
 
 import math
+from pathlib import Path
 
 import torch
 
@@ -10,16 +11,23 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
 from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.recipe import Recipe, with_word_table
+from elmokit.pretrain.static_start import begin_with_vectors
 from elmokit.pretrain.windows import BEGIN, END, UNKNOWN
+from elmokit.text.static_vectors import read_static_vectors
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.load import load_pretrained
 
 
 def first_weights(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
-    """As ``train.start_from`` says."""
-    if recipe.train.start_from:
+    """As ``train.start_from`` and ``train.vectors`` say."""
+    train = recipe.train
+    if train.start_from:
         return model_start(recipe, corpus)
-    return random_start(recipe, corpus)
+    bilm, softmax = random_start(recipe, corpus)
+    if train.vectors:
+        vectors = read_static_vectors(Path(train.vectors))
+        begin_with_vectors(bilm, softmax, corpus, vectors, train.vectors_steps)
+    return bilm, softmax
 
 
 def random_start(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
