@@ -22,15 +22,14 @@ import numpy as np
 import torch
 
 from elmokit.files import write_json
-from elmokit.model.bilm import BiLm
-from elmokit.model.softmax import Softmax
 from elmokit.pretrain.corpus import Corpus, Split
 from elmokit.pretrain.distributed import World
 from elmokit.pretrain.loop import Trainer, TrainResult
 from elmokit.pretrain.recipe import read_recipe
+from elmokit.pretrain.start import first_weights
 
 HELD_OUT = 30_000
-PACE_STEPS = 20
+PACE_TOKENS = 25_600
 BASE = [
     "lstm.dim=512", "train.batch_size=64", "train.num_negatives=2048", "train.learning_rate=0.002",
     "train.window=20", "train.decay_share=1.0", "train.evaluate_every=1000000",
@@ -54,6 +53,7 @@ CHANGES: dict[str, list[str]] = {
     "window 10": ["train.window=10"],
     "window 40": ["train.window=40"],
     "dropout 0.1": ["train.dropout=0.1"],
+    "state reset at every sentence": ["train.reset_share=1.0"],
 }  # fmt: skip
 
 
@@ -62,10 +62,9 @@ def run_one(name: str, data: Path, seconds: float) -> dict[str, float | str]:
     torch.set_num_threads(1)
     corpus = Corpus.open(data)
     with tempfile.TemporaryDirectory() as folder:
-        tokens = PACE_STEPS * 2560
         started = time.process_time()
-        train(name, with_heldout(corpus, 100), tokens, Path(folder, "pace"))
-        pace = tokens / (time.process_time() - started)
+        train(name, with_heldout(corpus, 100), PACE_TOKENS, Path(folder, "pace"))
+        pace = PACE_TOKENS / (time.process_time() - started)
         result = train(
             name, with_heldout(corpus, HELD_OUT), int(pace * seconds), Path(folder, "run")
         )
@@ -82,9 +81,7 @@ def run_one(name: str, data: Path, seconds: float) -> dict[str, float | str]:
 def train(name: str, corpus: Corpus, max_tokens: int, out: Path) -> TrainResult:
     recipe = read_recipe("small", [*BASE, *CHANGES[name], f"train.max_tokens={max_tokens}"])
     torch.manual_seed(recipe.train.seed)
-    bilm = BiLm(recipe.model)
-    softmax = Softmax(len(corpus.vocabulary), recipe.model.lstm.projection_dim)
-    return Trainer(recipe, corpus, out, World(), bilm, softmax).run()
+    return Trainer(recipe, corpus, out, World(), *first_weights(recipe, corpus)).run()
 
 
 def with_heldout(corpus: Corpus, num_positions: int) -> Corpus:
