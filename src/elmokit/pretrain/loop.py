@@ -28,7 +28,7 @@ from elmokit.pretrain.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
 from elmokit.pretrain.recipe import Recipe, apply_change, read_recipe, recipe_from_dict
 from elmokit.pretrain.run_log import RunLog
-from elmokit.pretrain.start import first_weights
+from elmokit.pretrain.start import first_weights, random_start
 from elmokit.pretrain.windows import Windows
 
 LOG_EVERY = 50
@@ -62,7 +62,8 @@ def train(
             write_json(out / "run.json", {"recipe": recipe.to_dict(), "data": str(data.resolve())})
         torch.manual_seed(recipe.train.seed)
         corpus = Corpus.open(data)
-        bilm, softmax = start_from or first_weights(recipe, corpus)
+        begin = first_weights if checkpoints.latest() is None else random_start  # to be restored
+        bilm, softmax = start_from or begin(recipe, corpus)
         trainer = Trainer(
             recipe, corpus, out, world, bilm.to(world.device), softmax.to(world.device)
         )
