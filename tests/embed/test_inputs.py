@@ -1,5 +1,7 @@
 import gzip
 import io
+import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -49,6 +51,39 @@ def test_bytes_that_are_not_utf8_are_named_with_their_line(tmp_path: Path) -> No
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.txt: there is no such file"):
         count_lines([str(tmp_path / "none.txt")])
+
+
+def test_a_folder_is_not_an_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is a folder; name the files in it"):
+        count_lines([str(tmp_path)])
+
+
+def test_gzipped_text_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"a b\n\nc"))
+    items = read_sentences([str(path)], pretokenized=True)
+    assert [item.tokens for item in items] == [["a", "b"], [], ["c"]]
+    assert count_lines([str(path)]) == 3
+    path.write_bytes(gzip.compress(b"a b c" * 99)[:-9])
+    with pytest.raises(InputError, match=r"a\.txt\.gz: damaged gzip file"):
+        list(read_sentences([str(path)], pretokenized=True))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("One two\nthree\n", encoding="utf-8-sig")
+    items = read_sentences([str(path), str(path)], pretokenized=True)
+    assert [item.text for item in items] == ["One two", "three"] * 2
+
+
+def test_a_pipe_is_read_once_and_not_counted(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert count_lines([str(pipe)]) is None
+    writer = threading.Thread(target=pipe.write_text, args=("a b\nc\n",))
+    writer.start()
+    assert [item.text for item in read_sentences([str(pipe)], pretokenized=True)] == ["a b", "c"]
+    writer.join()
 
 
 FASTA = ">sp|P1|ONE of a kind\nMKV\n l t*\n\n>tr|P2|TWO\n>sp|P3|THREE\nACD"

@@ -1,11 +1,8 @@
 """PROTEINS -> SENTENCES: a FASTA record is a sentence, and each residue a token, as in SeqVec."""
 
-import gzip
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO
 
-from elmokit.embed.inputs import STANDARD_INPUT, Item, decoded, open_input
+from elmokit.embed.inputs import Item, can_be_read_twice, decoded, open_input
 from elmokit.errors import InputError
 
 
@@ -31,11 +28,11 @@ def read_fasta(
 
 
 def count_proteins(inputs: Sequence[str]) -> int | None:
-    if STANDARD_INPUT in inputs:
+    if not can_be_read_twice(inputs):
         return None
     total = 0
     for name in inputs:
-        with _open(name) as file:
+        with open_input(name) as file:
             total += sum(line.startswith(b">") for line in file)
     return total
 
@@ -43,7 +40,7 @@ def count_proteins(inputs: Sequence[str]) -> int | None:
 def _records(name: str) -> Iterator[tuple[str, int, str]]:
     header, header_line = None, 0
     parts: list[str] = []
-    with _open(name) as file:
+    with open_input(name) as file:
         for number, raw in enumerate(file, start=1):
             line = decoded(raw, name, number).strip()
             if line.startswith(">"):
@@ -71,16 +68,3 @@ def _identifier(header: str, id_field: int, split_char: str, where: str) -> str:
             f"{split_char!r}; choose with --id and --split-char, or --id -1 for the whole header"
         )
     return fields[id_field]
-
-
-@contextmanager
-def _open(name: str) -> Iterator[IO[bytes]]:
-    with open_input(name) as file:
-        if not name.endswith(".gz"):
-            yield file
-            return
-        with gzip.open(file) as unpacked:
-            try:
-                yield unpacked  # type: ignore[misc]
-            except (gzip.BadGzipFile, EOFError) as error:
-                raise InputError(f"{name}: damaged gzip file ({error})") from None
