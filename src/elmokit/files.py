@@ -1,5 +1,6 @@
 """Write aside, then rename: a killed run leaves the old file or the new one, never half of one."""
 
+import errno
 import json
 import os
 import shutil
@@ -13,8 +14,14 @@ from typing import Any
 @contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success it takes the place of ``path``."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.touch()  # before the work, and in plainer words than HDF5 has
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None
     try:
         yield aside
         _flush_to_disk(aside)
@@ -43,6 +50,17 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             os.replace(aside, path)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def is_full_disk(error: Exception) -> bool:
+    """Whether there was no space: by the number, or in the words of HDF5 and of safetensors."""
+    if getattr(error, "errno", None) in _FULL_DISK:
+        return True
+    words = str(error)
+    return any(f"errno = {n}" in words or f"os error {n}" in words for n in _FULL_DISK)
 
 
 def write_json(path: Path, value: Any) -> None:

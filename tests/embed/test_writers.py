@@ -123,6 +123,31 @@ def test_keys_with_slashes_stay_one_dataset_in_hdf5(tmp_path: Path) -> None:
         assert list(file) == ["a_b"]
 
 
+def test_keys_that_become_one_in_hdf5_are_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="'a_b' and an earlier name are both 'a_b'"),
+        writing(tmp_path / "out.h5", Layout(keep_sentences=False)) as writer,
+    ):
+        for key in ("a/b", "a_b"):
+            writer.add(Item(key, "", []), np.ones(3, np.float32))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_the_way_is_seen_before_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "out.h5"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError, match="this is a folder"), writing(path):
+        pytest.fail("the work began")
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".parquet"])
+def test_a_place_where_nothing_can_be_written_is_named(suffix: str) -> None:
+    place = f"/proc/out{suffix}"
+    with pytest.raises(OSError, match="cannot be written") as caught, writing(Path(place)):
+        pytest.fail("the work began")
+    assert caught.value.filename == place
+
+
 @pytest.mark.parametrize("suffix", [".h5", ".npz", ".parquet"])
 def test_a_failed_run_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"

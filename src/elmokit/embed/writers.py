@@ -4,7 +4,6 @@ Nothing is held back but what a row group of Parquet needs. The file is written 
 at the end, so a run that is killed, or that fills the disk, leaves nothing half-written.
 """
 
-import errno
 import json
 import os
 import tempfile
@@ -21,7 +20,7 @@ import numpy.typing as npt
 
 from elmokit.embed.inputs import Item
 from elmokit.errors import InputError, missing_extra
-from elmokit.files import replacing_file
+from elmokit.files import is_full_disk, replacing_file
 
 Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
@@ -87,7 +86,13 @@ class Hdf5Writer:
     def add(self, item: Item, vectors: Array) -> None:
         self._ask_for_space(vectors.nbytes)
         key = item.key.replace("/", "_")
-        self._file.create_dataset("_" if key in (".", "") else key, data=vectors, dtype=self._dtype)
+        key = "_" if key in (".", "") else key
+        if key in self._file:
+            raise InputError(
+                f"{item.key!r} and an earlier name are both {key!r} in HDF5, where a slash becomes "
+                f"an underscore; write .npz, or choose other names"
+            )
+        self._file.create_dataset(key, data=vectors, dtype=self._dtype)
         if self._sentences:
             self._sentences.add(item)
 
@@ -243,16 +248,12 @@ def _encodable(token: str) -> str:
     return token.encode("utf-8", "replace").decode("utf-8")
 
 
-_FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 @contextmanager
 def _full_disk_said_plainly(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        number = getattr(error, "errno", None)
-        if number in _FULL_DISK or any(f"errno = {known}" in str(error) for known in _FULL_DISK):
+        if is_full_disk(error):
             raise InputError(
                 f"{path}: no space is left on the disk; nothing was written, so free some or use "
                 f"--float16 or fewer --layers"
