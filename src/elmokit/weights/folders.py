@@ -12,7 +12,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from elmokit.errors import InputError
-from elmokit.files import replacing_folder
+from elmokit.files import is_full_disk, replacing_folder
 
 MODEL_FILES = frozenset(
     (
@@ -40,8 +40,13 @@ def writing_model(folder: Path) -> Iterator[Path]:
         with replacing_folder(folder) as aside:
             yield aside
     except (OSError, SafetensorError) as error:
+        if is_full_disk(error):
+            raise InputError(
+                f"{folder}: no space is left on the disk; nothing was written, so free some or "
+                f"choose another folder"
+            ) from None
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{folder}: cannot write the model ({reason}); nothing was left") from None
+        raise InputError(f"{folder}: cannot write here ({reason}); choose another folder") from None
 
 
 def require_space(path: Path, num_bytes: int) -> None:
