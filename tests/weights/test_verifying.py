@@ -124,6 +124,16 @@ def test_proteins_of_seqvec_are_compared_by_name(model: PretrainedModel, tmp_pat
     assert report.is_good and report.agreements[0].layer == "sum of the layers"
 
 
+def test_an_npz_with_its_sentences_needs_no_text(model: PretrainedModel, tmp_path: Path) -> None:
+    """As ``elmokit embed`` writes it."""
+    arrays = {str(n): one.mean(axis=0) for n, one in enumerate(fresh_layers(model, SENTENCES))}
+    index = json.dumps({" ".join(sentence): str(n) for n, sentence in enumerate(SENTENCES)})
+    np.savez(tmp_path / "out.npz", **arrays, sentence_to_index=np.array([index]))
+    report = verify(model, tmp_path / "out.npz")
+    assert report.is_good and report.num_sentences == 5
+    assert verify(model, tmp_path / "out.npz", max_sentences=2).num_sentences == 2
+
+
 def test_other_vectors_are_not_ours(model: PretrainedModel, tmp_path: Path) -> None:
     arrays = [one + 0.01 for one in fresh_layers(model, SENTENCES)]
     report = verify(model, write_expected(tmp_path / "out.hdf5", arrays))
@@ -166,6 +176,12 @@ def test_bad_expected_files_are_named(model: PretrainedModel, tmp_path: Path) ->
     (tmp_path / "e.npz").write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match="not a file of vectors"):
         verify(model, tmp_path / "e.npz")
+    np.savez(tmp_path / "f.npz", **{"0": layers[0]}, sentence_to_index=np.array(["not JSON"]))
+    with pytest.raises(InputError, match="sentence_to_index is not the JSON it should be"):
+        verify(model, tmp_path / "f.npz")
+    (tmp_path / "latin1.txt").write_bytes("grün\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin1\.txt: not UTF-8 text"):
+        verify(model, tmp_path / "f.npz", tmp_path / "latin1.txt")
 
 
 def test_the_checksum_names_the_weights_and_not_their_format(

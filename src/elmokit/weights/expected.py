@@ -3,7 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -29,8 +29,7 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
         raise InputError(f"{path}: there is no such file of expected vectors")
     texts = None if sentences is None else _read_texts(sentences)
     if path.suffix == ".npz":
-        arrays = _read_npz(path)
-        index: dict[str, str] = {}
+        arrays, index = _read_npz(path, max_sentences)
     else:
         arrays, index = _read_hdf5(path, max_sentences)
     if not arrays:
@@ -56,11 +55,7 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
 def _read_hdf5(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[str, str]]:
     """AllenNLP's layout: keys "0", "1", ... and sentence_to_index; bilm-tf's has no index."""
     with open_hdf5(path) as file:
-        index: dict[str, str] = {}
-        if SENTENCE_INDEX in file:
-            text = np.ravel(file[SENTENCE_INDEX][()])[0]
-            by_sentence = json.loads(text.decode() if isinstance(text, bytes) else text)
-            index = {str(key): sentence for sentence, key in by_sentence.items()}
+        index = _read_index(file[SENTENCE_INDEX][()], path) if SENTENCE_INDEX in file else {}
         keys = [
             key for key in file if key != SENTENCE_INDEX and isinstance(file[key], h5py.Dataset)
         ]
@@ -69,18 +64,37 @@ def _read_hdf5(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[s
         return {key: _numbers(file[key][()], path) for key in keys[:max_sentences]}, index
 
 
-def _read_npz(path: Path) -> dict[str, Array]:
-    """SeqVec: an array for each name. simple_elmo: one array (N, T, D) or (N, L + 1, T, D)."""
+def _read_npz(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[str, str]]:
+    """SeqVec: an array for each name. simple_elmo: one array (N, T, D) or (N, L + 1, T, D).
+
+    ``elmokit embed`` adds the index that HDF5 files have.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: _numbers(file[name], path) for name in file.files}
+            names = [name for name in file.files if name != SENTENCE_INDEX]
+            found = {name: file[name] for name in names[:max_sentences]}
+            sentences = file.get(SENTENCE_INDEX)
     except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: not a file of vectors ({error})") from None
+    index = {} if sentences is None else _read_index(sentences, path)
+    arrays = {name: _numbers(array, path) for name, array in found.items()}
     if len(arrays) == 1 and not next(iter(arrays)).isdecimal():
         [(name, whole)] = arrays.items()
         if name == "arr_0" and whole.ndim in (3, 4):
-            return {f"{name}[{row}]": one for row, one in enumerate(whole)}
-    return arrays
+            return {f"{name}[{row}]": one for row, one in enumerate(whole)}, index
+    return arrays, index
+
+
+def _read_index(values: Any, path: Path) -> dict[str, str]:
+    """Key -> sentence, from one string of JSON that says sentence -> key."""
+    try:
+        by_sentence = json.loads(np.ravel(values)[0])
+        return {str(key): sentence for sentence, key in by_sentence.items()}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        raise InputError(
+            f"{path}: {SENTENCE_INDEX} is not the JSON it should be; give the text that was "
+            f"embedded with --sentences"
+        ) from None
 
 
 def _is_padded_batch(arrays: dict[str, Array]) -> bool:
@@ -117,7 +131,10 @@ def _read_texts(path: Path) -> dict[str, list[str]]:
     """Tokens by key: line numbers, or the names of a FASTA file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of sentences")
-    lines = path.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error}); convert it with iconv") from None
     while lines and not lines[-1]:
         lines.pop()
     if not lines or not lines[0].startswith(">"):

@@ -69,5 +69,5 @@ def _require_signature(path: Path) -> None:
         raise InputError(f"{path}: this file is empty; download it again")
     if b"\x00" not in head:
         kind = "a web page" if head.lstrip()[:1] == b"<" else "text"
-        raise InputError(f"{path}: this is {kind}, not HDF5; download the weights again")
+        raise InputError(f"{path}: this is {kind}, not HDF5; download the file again")
     raise InputError(f"{path}: this is not an HDF5 file; give the weights of a biLM")
