@@ -1,5 +1,6 @@
 """What a user may give: recognised and read, or named in one sentence with advice."""
 
+import errno
 import json
 import pickle
 import zipfile
@@ -166,6 +167,25 @@ def test_zips_that_are_damaged_or_hold_something_else(bilm_tf: Path, tmp_path: P
     with zipfile.ZipFile(path, "w") as file:
         file.write(bilm_tf / "weights.hdf5", "weights.hdf5")
     refused(path, "inside it, weights.hdf5: no options.json beside it")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RuntimeError("File 'weights.hdf5' is encrypted"), "encrypted); give the unpacked folder"),
+        (OSError(errno.ENOSPC, "No space left on device"), "set TMPDIR to a folder on a larger"),
+    ],
+)
+def test_zips_that_cannot_be_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    def extractall(archive: zipfile.ZipFile, folder: str) -> None:
+        raise error
+
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as file:
+        file.writestr("weights.hdf5", "")
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", extractall)
+    refused(tmp_path / "model.zip", reason)
 
 
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol")

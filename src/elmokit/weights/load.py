@@ -2,10 +2,12 @@
 
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 import elmokit
 from elmokit.errors import InputError
+from elmokit.files import is_full_disk
 from elmokit.weights.bilm_tf_folder import (
     files_of,
     find_bilm_tf,
@@ -51,7 +53,7 @@ def _read_shipped(need_softmax: bool) -> PretrainedModel:
     if not (SHIPPED_MODEL / "config.json").is_file():
         raise InputError(
             f"{SHIPPED_MODEL}: this installation has no model of its own; "
-            f"give the path of a model, or train one with  elmokit pretrain"
+            f"give the path of a model, or train one with  elmokit train"
         )
     return read_native(SHIPPED_MODEL, need_softmax=need_softmax)
 
@@ -83,24 +85,36 @@ def _read_pair(weights: Path, options: Path | None, need_softmax: bool) -> Pretr
 
 def _read_zip(path: Path, need_softmax: bool) -> PretrainedModel:
     """NLPL's archives: unpacked aside, read, removed."""
-    try:
-        with (
-            zipfile.ZipFile(path) as archive,
-            tempfile.TemporaryDirectory(prefix="elmokit-") as aside,
-        ):
-            for member in archive.namelist():
-                _require_inside(member, path)
-            archive.extractall(aside)
+    with tempfile.TemporaryDirectory(prefix="elmokit-") as aside:
+        _unpack(path, aside)
+        try:
             model = _read_folder(Path(aside), need_softmax)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f"{path}: damaged zip file ({error}); download it again") from None
-    except InputError as error:
-        message = str(error)
-        if aside in message:
-            message = f"{path}: inside it, {message.replace(f'{aside}/', '').replace(aside, '.')}"
-        raise InputError(message) from None
+        except InputError as error:
+            message = str(error).replace(f"{aside}/", "").replace(aside, ".")
+            raise InputError(f"{path}: inside it, {message}") from None
     model.source = str(path)
     return model
+
+
+def _unpack(path: Path, folder: str) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                _require_inside(member, path)
+            archive.extractall(folder)
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: damaged zip file ({error}); download it again") from None
+    except RuntimeError as error:  # a password, or a compression that Python lacks
+        raise InputError(
+            f"{path}: cannot be unpacked ({error}); give the unpacked folder"
+        ) from None
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+        raise InputError(
+            f"{path}: no space to unpack it in {tempfile.gettempdir()}; set TMPDIR to a folder on "
+            f"a larger disk"
+        ) from None
 
 
 def _require_inside(member: str, path: Path) -> None:
