@@ -153,6 +153,27 @@ def test_tokens_must_be_strings(elmo: Embedder) -> None:
         elmo.embed([["a", 3]])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("sentence", [None, 3, b"bytes"])
+def test_what_is_no_sentence_is_refused(elmo: Embedder, sentence: object) -> None:
+    with pytest.raises(InputError, match="a string or a list of strings, got"):
+        elmo.layers([["fine"], sentence])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="expected a list of sentences, got None"):
+        elmo.embed(None)  # type: ignore[arg-type]
+
+
+def test_a_device_that_is_not_there_is_refused(make_embedder: Callable[..., Embedder]) -> None:
+    with pytest.raises(InputError, match="device abacus: cannot be used here"):
+        make_embedder().to("abacus")
+
+
+def test_inference_mode_may_come_and_go(make_embedder: Callable[..., Embedder]) -> None:
+    expected = make_embedder().layers(SENTENCES)
+    with torch.inference_mode():
+        elmo = make_embedder()
+        assert_same(elmo.layers(SENTENCES[:1]), expected[:1])
+    assert_same(elmo.layers(SENTENCES), expected)
+
+
 def test_carried_state_equals_one_long_run(elmo: Embedder) -> None:
     first = elmo.carry([["one", "two"], ["three"]])
     second = elmo.carry([["four"], ["five", "six"]], first.state)

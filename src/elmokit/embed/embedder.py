@@ -48,7 +48,7 @@ class Embedder:
 
     >>> elmo = elmokit.load()                                   # doctest: +SKIP
     >>> elmo.embed(["I like apples."])[0].shape                 # doctest: +SKIP
-    (4, 1024)
+    (4, 512)
     """
 
     def __init__(self, pretrained: PretrainedModel, *, cache_bytes: int = DEFAULT_BYTES) -> None:
@@ -90,7 +90,11 @@ class Embedder:
 
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model; vectors still come back as NumPy arrays."""
-        self.bilm.to(device)
+        try:
+            self.bilm.to(device)
+        except (RuntimeError, AssertionError) as error:  # torch has no one type for it
+            reason = str(error).splitlines()[0]
+            raise InputError(f"device {device}: cannot be used here ({reason}); use cpu") from None
         self.__dict__.pop("_settled", None)
         return self
 
@@ -212,11 +216,7 @@ class Embedder:
         """The tokens a sentence's vectors stand for."""
         if isinstance(sentence, str):
             return [token.text for token in self.tokenize(sentence)]
-        tokens = list(sentence)
-        for token in tokens:
-            if not isinstance(token, str):
-                raise InputError(f"a sentence must be a string or a list of strings, got {token!r}")
-        return tokens
+        return _checked_tokens(sentence)
 
     def _window(
         self, sentences: list[list[str]], mix: AnyMix | None, start: Start, batch_tokens: int
@@ -265,7 +265,19 @@ class Embedder:
 def _several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     if isinstance(sentences, str):
         raise InputError(f"expected a list of sentences, got one string: use [{sentences[:40]!r}]")
+    if not isinstance(sentences, Iterable):
+        raise InputError(f"expected a list of sentences, got {sentences!r}")
     return iter(sentences)
+
+
+def _checked_tokens(sentence: object) -> list[str]:
+    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
+        raise InputError(f"a sentence must be a string or a list of strings, got {sentence!r}")
+    tokens = list(sentence)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise InputError(f"a sentence must be a string or a list of strings, got {token!r}")
+    return tokens
 
 
 def require_start(start: str) -> None:

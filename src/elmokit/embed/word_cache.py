@@ -4,12 +4,14 @@ Words of natural text repeat: after a few thousand sentences nearly every token 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
 from elmokit.model.token_encoder import TokenEncoder
+from elmokit.model.weights_now import weights_now
 from elmokit.text.token_ids import TokenIds, TokenIndexer
 
 DEFAULT_BYTES = 128 * 2**20
@@ -35,7 +37,7 @@ class WordCache:
 
     def vectors(self, words: Sequence[str]) -> Tensor:
         """(N, P) of N distinct words."""
-        with self._lock, torch.no_grad():
+        with self._filling():
             weights = self._weights_now()
             if weights != self._weights:
                 self._forget(weights)
@@ -53,9 +55,15 @@ class WordCache:
 
     def keep(self, words: Sequence[str]) -> None:
         """Encode these now and never forget them, however many others pass by."""
-        with self._lock, torch.no_grad():
+        with self._filling():
             self._kept = list(dict.fromkeys([*self._kept, *words]))
             self._add([word for word in self._kept if word not in self._rows])
+
+    @contextmanager
+    def _filling(self) -> Iterator[None]:
+        """One thread at a time; a table made in inference mode could not be added to outside it."""
+        with self._lock, torch.inference_mode(False), torch.no_grad():
+            yield
 
     @property
     def _capacity(self) -> int:
@@ -63,7 +71,7 @@ class WordCache:
         return max(self._max_bytes // bytes_a_word, 2 * len(self._kept))
 
     def _weights_now(self) -> object:
-        return tuple((weight.data_ptr(), weight._version) for weight in self.encoder.parameters())
+        return weights_now(self.encoder)
 
     def _forget(self, weights: object) -> None:
         self._weights = weights

@@ -20,6 +20,7 @@ from elmokit.config import ModelConfig
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.side_by_side import side_by_side
 from elmokit.model.token_encoder import TokenEncoder
+from elmokit.model.weights_now import weights_now
 
 BEGIN_ROW, END_ROW = 0, 1
 """Where the sentence markers stand in every table of token vectors."""
@@ -168,10 +169,7 @@ class BiLm(nn.Module):
         From a given start it is a constant of the model: computed once, kept until a weight moves.
         In training it is not kept, for averages of weights are often swapped in unseen by autograd.
         """
-        weights = tuple(
-            (weight.data_ptr(), 0 if weight.is_inference() else weight._version)
-            for weight in self.parameters()
-        )
+        weights = weights_now(self)
         if is_fast and self._started is not None and not self.training:
             known_start, known_weights, state = self._started
             if known_start is start and known_weights == weights:
