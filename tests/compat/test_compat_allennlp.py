@@ -10,8 +10,12 @@ import torch
 from torch.nn.functional import layer_norm
 
 from elmokit.compat.allennlp import Elmo, ElmoEmbedder, ScalarMix, batch_to_ids
+from elmokit.config import ModelConfig, WordTableConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.pretrained import PretrainedModel
 
 SENTENCES = [["First", "sentence", "."], ["Another", "."], ["a", "rose", "is", "a", "rose"]]
 
@@ -129,6 +133,20 @@ def test_a_loaded_model_can_take_the_place_of_the_files(ours: Embedder) -> None:
     torch.testing.assert_close(
         first(ids)["elmo_representations"][0], second(ids)["elmo_representations"][0]
     )
+
+
+def test_ids_of_another_width_are_refused(elmo: Elmo) -> None:
+    with pytest.raises(InputError, match="20 characters a token, but the model reads 50"):
+        elmo(batch_to_ids(SENTENCES, 20))
+
+
+def test_a_model_that_reads_no_utf8_characters_is_refused(ours: Embedder) -> None:
+    config = ModelConfig(
+        ours.bilm.config.lstm, None, WordTableConfig(3, 4), has_token_projection=False
+    )
+    for module in (BiLm(config), PretrainedModel(BiLm(config), TokenIndexer(), "native", "words")):
+        with pytest.raises(InputError, match="which this model does not read"):
+            Elmo(None, None, 1, module=module)
 
 
 def test_copies_run_side_by_side_as_under_data_parallel(elmo: Elmo) -> None:

@@ -27,14 +27,17 @@ from elmokit.weights.pretrained import PretrainedModel
 DEFAULT_BATCH_SIZE = 64
 
 
-def batch_to_ids(batch: Sequence[Sequence[str]]) -> Tensor:
+def batch_to_ids(batch: Sequence[Sequence[str]], max_characters: int = 50) -> Tensor:
     """(B, T, 50) character ids of tokenised sentences; zeros where a sentence has ended.
+
+    ``max_characters`` is 50 in every published model; one with another limit needs its own.
 
     >>> batch_to_ids([["First", "."], ["Another"]]).shape
     torch.Size([2, 2, 50])
     """
-    characters = Utf8Characters(50)
-    ids = torch.zeros(len(batch), max(map(len, batch), default=0), 50, dtype=torch.long)
+    characters = Utf8Characters(max_characters)
+    shape = len(batch), max(map(len, batch), default=0), max_characters
+    ids = torch.zeros(shape, dtype=torch.long)
     for row, sentence in enumerate(batch):
         ids[row, : len(sentence)] = torch.from_numpy(characters.encode(list(sentence)))
     return ids
@@ -277,12 +280,20 @@ def _bilm_and_indexer(
     weight_file: str | Path | None,
     module: BiLm | PretrainedModel | None,
 ) -> tuple[BiLm, TokenIndexer]:
-    if isinstance(module, PretrainedModel):
-        return module.bilm, module.indexer
-    if module is not None:
-        cnn = module.config.char_cnn
-        if cnn is None or module.config.characters != "utf8":
-            raise InputError("Elmo reads UTF-8 characters, but this biLM does not")
-        return module, TokenIndexer.utf8(cnn.max_characters)
-    pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
-    return pretrained.bilm, pretrained.indexer
+    if isinstance(module, BiLm):
+        return module, TokenIndexer.utf8(_utf8_limit(module, "module"))
+    if module is None:
+        module = load_pretrained(weight_file, options=options_file, need_softmax=False)
+    _utf8_limit(module.bilm, module.source)
+    return module.bilm, module.indexer
+
+
+def _utf8_limit(bilm: BiLm, where: str) -> int:
+    """Characters of a token; a model on words or other characters would misread the ids."""
+    cnn = bilm.config.char_cnn
+    if cnn is None or bilm.config.words is not None or bilm.config.characters != "utf8":
+        raise InputError(
+            f"{where}: Elmo takes the ids of UTF-8 characters, which this model does not read; "
+            f"use elmokit.Elmo with elmokit.batch_tokens"
+        )
+    return cnn.max_characters

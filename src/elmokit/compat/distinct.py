@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from elmokit.errors import InputError
 from elmokit.model.bilm import BEGIN_ROW, END_ROW
 from elmokit.text.token_ids import TokenIds, TokenIndexer
 
@@ -17,10 +18,16 @@ class Distinct(NamedTuple):
 
 def distinct_characters(characters: Tensor, indexer: TokenIndexer) -> Distinct:
     """(B, T, C) character ids, where a token of zeros is padding: the CNN once a distinct token."""
-    mask = (characters > 0).any(dim=-1)  # (B, T)
-    tokens, places = torch.unique(characters[mask], dim=0, return_inverse=True)
     markers = indexer.encode([indexer.begin, indexer.end]).characters
     assert markers is not None
+    given, limit = characters.shape[-1], markers.shape[-1]
+    if given != limit:
+        raise InputError(
+            f"these ids have {given} characters a token, but the model reads {limit}; "
+            f"make them with {limit}"
+        )
+    mask = (characters > 0).any(dim=-1)  # (B, T)
+    tokens, places = torch.unique(characters[mask], dim=0, return_inverse=True)
     ids = torch.cat([markers.to(tokens), tokens])  # (2 + N, C)
     return Distinct(TokenIds(ids, None), _rows(mask, places), _lengths(mask))
 
