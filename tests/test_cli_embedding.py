@@ -1,6 +1,8 @@
 """The commands embed, info, convert and verify, on a tiny model on disk."""
 
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -12,6 +14,9 @@ from typer.testing import CliRunner, Result
 import elmokit
 from elmokit.cli import app, embedding  # noqa: F401  importing adds the commands
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.embed import command
+from elmokit.embed.embedder import WINDOW_TOKENS
+from elmokit.embed.inputs import Item
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.text.token_ids import TokenIndexer
@@ -118,6 +123,25 @@ def test_bad_text_leaves_nothing_half_written(model: Path, tmp_path: Path) -> No
     result = run("embed", text, "-o", tmp_path / "out.h5", "-m", model, "-q")
     assert "line 2 is not UTF-8" in str(result.exception)
     assert [child.name for child in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_a_terminated_run_leaves_nothing(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(inputs: list[str], pretokenized: bool) -> Iterator[Item]:
+        for number in range(WINDOW_TOKENS // 100):  # fills a window, so that it is written
+            yield Item(str(number), "a", ["a"] * 100)
+        assert list(tmp_path.glob(".out.h5.*.part"))
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(command, "read_sentences", interrupted)
+    try:
+        result = run("embed", "-", "-o", tmp_path / "out.h5", "-m", model, "-q")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
 
 
 def test_info_prints_sizes_and_format(model: Path) -> None:

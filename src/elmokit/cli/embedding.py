@@ -1,5 +1,7 @@
 """Commands on models and vectors: embed, info, convert, verify."""
 
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,11 @@ Model = Annotated[
     Path | None,
     typer.Argument(help="Folder, zip or .hdf5; nothing = the model that ships with elmokit."),
 ]
+
+
+def _tidy_up_when_terminated() -> None:
+    """``kill`` ends the command as an error does, so that nothing half-written is left."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 @app.command()
@@ -60,6 +67,7 @@ def embed(
     """
     from elmokit.embed.command import EmbedOptions, run_embed
 
+    _tidy_up_when_terminated()
     summary = run_embed(
         inputs,
         out,
@@ -112,6 +120,7 @@ def convert(
     """Write a model in another format, exactly."""
     from elmokit.embed.command import run_convert
 
+    _tidy_up_when_terminated()
     typer.echo(run_convert(model, out, to=to, float16=float16, settle_on=settle))
 
 
