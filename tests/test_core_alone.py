@@ -1,0 +1,47 @@
+"""The core works without the extras, and says which one to install where it needs one."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import requires
+from pathlib import Path
+
+from random_files import BilmTfSpec, write_bilm_tf_files
+
+IMPORT_NAMES = {"scikit-learn": "sklearn"}
+SCRIPT = """
+import sys
+for name in sys.argv[2:]:
+    sys.modules[name] = None  # importing it fails, as if it were not installed
+from pathlib import Path
+import elmokit
+from elmokit.cli import analyse, corpus, embedding, pretrain, report, tasks, uses
+from elmokit.embed.writers import writing
+elmo = elmokit.load(sys.argv[1])
+print(elmo.embed(["It can't be."])[0].shape)
+try:
+    with writing(Path(sys.argv[1]) / "out.parquet"):
+        pass
+except elmokit.InputError as error:
+    print(error)
+"""
+
+
+def test_without_extras_the_core_embeds_and_parquet_names_its_extra(tmp_path: Path) -> None:
+    extras = [
+        line for line in requires("elmokit") or () if re.search("extra == .(?!dev|all)", line)
+    ]
+    packages = {re.split(r"[^\w-]", line)[0] for line in extras}
+    absent = sorted(IMPORT_NAMES.get(package, package) for package in packages)
+    assert {"pyarrow", "matplotlib", "sklearn"} <= set(absent)
+    write_bilm_tf_files(tmp_path / "model", BilmTfSpec())
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "model"), *absent],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "(5, 10)",
+        "writing Parquet needs pyarrow: install it with  pip install 'elmokit[parquet]'",
+    ]
