@@ -10,7 +10,7 @@ from tiny_corpus import tiny_recipe, write_sentences
 import elmokit
 from elmokit.errors import InputError
 from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.export import export, read_trained
+from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
 from elmokit.pretrain.loop import train
 from elmokit.pretrain.plot import plot_run
@@ -41,6 +41,26 @@ def test_an_exported_model_gives_the_trained_models_vectors(
     assert loaded.output_words is not None
     assert torch.equal(loaded.output_words.softmax.weight, trained.output_words.softmax.weight)
     assert loaded.output_words.vocabulary.words == trained.output_words.vocabulary.words
+
+
+def test_an_exported_model_has_a_settled_state_and_its_card(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "model", card=["licence=CC0", "note=a = b"])
+    loaded = load_pretrained(tmp_path / "model")
+    assert loaded.card["licence"] == "CC0"
+    assert loaded.card["note"] == "a = b"
+    assert loaded.settled is not None
+    assert loaded.settled.forward.hidden.abs().max() > 0
+    with pytest.raises(InputError, match="--card licence: write it as NAME=TEXT"):
+        export(run, tmp_path / "other", card=["licence"])
+
+
+def test_first_sentences_are_the_words_of_the_held_out_text(tiny: Corpus) -> None:
+    sentences = first_sentences(tiny, 3)
+    tokens = tiny.heldout.tokens[: tiny.heldout.starts[3]]
+    assert [word for s in sentences for word in ["<S>", *s]] == tiny.lexicon.words(
+        tokens.astype(np.int64)
+    )
+    assert len(first_sentences(tiny, 10_000)) == tiny.heldout.num_sentences
 
 
 def test_a_model_on_a_word_table_is_trained_exported_and_read_back(

@@ -92,11 +92,15 @@ def export(
     ] = "native",
     which: Annotated[Literal["best", "latest"], typer.Option(help="Checkpoint.")] = "best",
     float16: Annotated[bool, typer.Option(help="Store half precision (native only).")] = False,
+    card: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="A fact to keep with it: licence, corpus ..."),
+    ] = None,
 ) -> None:
     """Write a run's model in a form that others can load."""
     from elmokit.pretrain.export import export as write
 
-    write(run, out, format, which, "float16" if float16 else "float32")
+    write(run, out, format, which, "float16" if float16 else "float32", card or [])
 
 
 @app.command()

@@ -1,7 +1,10 @@
 """A RUN -> A MODEL: the weights of a checkpoint as something others can load."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from elmokit.config import ModelConfig
 from elmokit.errors import InputError
@@ -17,7 +20,11 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.bilm_tf import write_bilm_tf
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.settled import WARM_UP_SENTENCES, settle
 from elmokit.weights.tensor_files import StorageType
+
+SETTLED_BY = 30
+"""Held-out sentences whose mean state is stored as the settled one."""
 
 Which = Literal["best", "latest"]
 
@@ -30,13 +37,14 @@ def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
     if path is None:
         raise InputError(f"{run}: this run has no checkpoint yet; let it train a little longer")
     content = read_checkpoint(path)
-    vocabulary = Corpus.open(data).vocabulary
+    corpus = Corpus.open(data)
+    vocabulary = corpus.vocabulary
     bilm = BiLm(with_word_table(recipe.model, len(vocabulary)))
     bilm.load_state_dict(content["bilm"])
     softmax = Softmax(len(vocabulary), recipe.model.lstm.projection_dim)
     softmax.load_state_dict(content["softmax"])
     tokens = content["step"] * recipe.train.batch_size * recipe.train.window
-    return PretrainedModel(
+    model = PretrainedModel(
         bilm,
         indexer_of(bilm.config, vocabulary),
         format="native",
@@ -44,6 +52,19 @@ def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
         output_words=OutputWords(softmax, vocabulary),
         card={"trained_by": "elmokit", "tokens_seen": str(tokens)},
     )
+    sentences = first_sentences(corpus, SETTLED_BY)
+    if len(sentences) > WARM_UP_SENTENCES:
+        model.settled = settle(model, sentences)
+    return model
+
+
+def first_sentences(corpus: Corpus, count: int) -> list[list[str]]:
+    """The first ``count`` held-out sentences."""
+    ends = [*corpus.heldout.starts[1 : count + 1], len(corpus.heldout.tokens)][:count]
+    return [
+        corpus.lexicon.words(corpus.heldout.tokens[start + 1 : end].astype(np.int64))
+        for start, end in zip(corpus.heldout.starts[:count], ends, strict=False)
+    ]
 
 
 def export(
@@ -52,9 +73,18 @@ def export(
     format: Literal["native", "bilm-tf"] = "native",
     which: Which = "best",
     dtype: StorageType = "float32",
+    card: Sequence[str] = (),
 ) -> PretrainedModel:
-    """Write a run's model: native, or HDF5 with options.json, vocabulary and softmax."""
+    """Write a run's model: native, or HDF5 with options.json, vocabulary and softmax.
+
+    ``card``: facts to keep with the model, each as NAME=TEXT.
+    """
     model = read_trained(run, which)
+    for fact in card:
+        name, separator, text = fact.partition("=")
+        if not separator or not name:
+            raise InputError(f"--card {fact}: write it as NAME=TEXT")
+        model.card[name] = text
     if format == "native":
         write_native(model, out, dtype)
     else:
