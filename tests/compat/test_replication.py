@@ -5,24 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
+from replicas import replica_of
 
 from elmokit.compat.allennlp import Elmo, batch_to_ids
 
 SENTENCES = [["First", "sentence", "."], ["Another", "."], ["a", "rose"], ["is", "a", "rose"]]
-
-
-def replica_of(module: nn.Module) -> nn.Module:
-    """What ``torch.nn.parallel.replicate`` does: plain tensors stand where parameters stood."""
-    replica = module._replicate_for_data_parallel()
-    for name, child in module.named_children():
-        replica._modules[name] = replica_of(child)
-    for name, parameter in module._parameters.items():
-        replica._parameters.pop(name, None)
-        setattr(replica, name, None if parameter is None else parameter.clone())
-    for name, buffer in module._buffers.items():
-        replica._buffers[name] = buffer
-    return replica
 
 
 @pytest.mark.parametrize("requires_grad", [False, True])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from replicas import replica_of
 from running import run_fresh
 from small_bilm import INDEXER, small_bilm
 from twin import mix as twin_mix
@@ -100,6 +101,29 @@ def test_a_copy_is_independent() -> None:
             weight.mul_(0.5)
     assert not torch.allclose(other(BATCH)[0], before, atol=1e-3)
     assert torch.equal(elmo(BATCH)[0], before)
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_a_replica_computes_the_same_and_its_gradient_comes_home(trainable: bool) -> None:
+    elmo = Elmo(small_bilm(), dropout=0.0, trainable=trainable)
+    [expected] = elmo(BATCH)
+    expected.square().sum().backward()
+    gradients = {name: weight.grad for name, weight in elmo.named_parameters()}
+    elmo.zero_grad()
+    [found] = replica_of(elmo)(BATCH)
+    torch.testing.assert_close(found, expected)
+    found.square().sum().backward()
+    for name, weight in elmo.named_parameters():
+        torch.testing.assert_close(weight.grad, gradients[name])
+
+
+def test_a_compiled_module_gives_the_same() -> None:
+    elmo = Elmo(small_bilm(), num_mixes=2, dropout=0.0)
+    compiled = torch.compile(elmo, backend="aot_eager")
+    for sentences in (SENTENCES, SENTENCES[:1]):
+        batch = batch_tokens(sentences, INDEXER)
+        torch.testing.assert_close(compiled(batch), elmo(batch))
+    torch._dynamo.reset()
 
 
 def test_another_number_of_layers_is_refused() -> None:

@@ -81,6 +81,7 @@ class Elmo(nn.Module):
         """One (B, T, D) a mix, zero beyond each sentence's length."""
         return self.mix(self.layers(batch))
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def layers(self, batch: TokenBatch) -> Tensor:
         """(B, L + 1, T, D): what a cache may keep while the biLM is frozen."""
         table = self.bilm.encoder(batch.ids)
