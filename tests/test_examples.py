@@ -1,5 +1,6 @@
 """The examples run, here with a tiny untrained model."""
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -37,6 +38,14 @@ def run(
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     return capsys.readouterr().out.splitlines()
+
+
+def test_the_readme_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## Five lines")[1].split("\n## ")[0]
+    code, shown = re.findall(r"```(?:python)?\n(.*?)```", section, re.DOTALL)[:2]
+    exec(code, {})
+    assert capsys.readouterr().out == shown
 
 
 def test_two_apples_differ_above_the_token_layer(
