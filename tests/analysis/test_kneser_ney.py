@@ -144,7 +144,25 @@ def test_corpus_becomes_a_row_with_both_markers() -> None:
     assert found.words.tolist() == [0, 3, 4, 1, 0, 2, 1, 0, 4, 1]  # 17 is no target
     assert np.flatnonzero(found.is_first).tolist() == [0, 4, 7]
     assert found.num_predictions == 7
-    assert row_of(split, vocabulary, 4).words.tolist() == [0, 3, 4, 1, 0, 1]
+
+
+def test_ngram_counts_what_lanes_have_read() -> None:
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "e", "f"])
+    split = Split(
+        np.array([0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8], dtype=np.uint32),
+        np.array([0, 2, 4, 6, 8, 10], dtype=np.int64),
+    )
+
+    def words(tokens: int | None, lanes: int) -> list[int]:
+        return [int(word) for word in row_of(split, vocabulary, tokens, lanes).words if word > 2]
+
+    assert words(4, 1) == [3, 4]
+    assert words(4, 2) == [3, 6]  # the second lane begins in the middle
+    assert words(6, 2) == [3, 4, 6, 7]  # a sentence that was begun counts whole
+    assert words(6, 6) == [3, 4, 5, 6, 7, 8]
+    assert words(99, 2) == words(None, 1) == [3, 4, 5, 6, 7, 8]
+    with pytest.raises(InputError, match="at least 1, got 0"):
+        words(0, 1)
 
 
 def test_too_little_text_is_refused(tmp_path: Path) -> None:

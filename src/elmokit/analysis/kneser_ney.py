@@ -87,11 +87,15 @@ class KneserNey:
         return float(np.exp(-np.log(self.probabilities(row)).mean()))
 
 
-def row_of(split: Split, vocabulary: Vocabulary, max_tokens: int | None = None) -> Row:
-    """The first ``max_tokens`` words of a prepared corpus; what is no target is ``<UNK>``."""
-    starts = np.asarray(split.starts)
-    tokens = np.asarray(split.tokens[: len(split.tokens) if max_tokens is None else max_tokens])
-    starts = starts[starts < len(tokens)]
+def row_of(
+    split: Split, vocabulary: Vocabulary, max_tokens: int | None = None, lanes: int = 1
+) -> Row:
+    """The sentences of a prepared corpus; words that are no target are ``<UNK>``.
+
+    ``max_tokens``: what training sees first, where ``lanes`` streams read the corpus side by side,
+    each from its own place; a sentence that was begun counts whole.
+    """
+    starts, tokens = _first_read(split, max_tokens, lanes)
     if len(starts) == 0:
         raise InputError("the corpus has no sentences: there is nothing to count")
     words = np.where(tokens < len(vocabulary), tokens, vocabulary.unknown).astype(np.int32)
@@ -100,6 +104,28 @@ def row_of(split: Split, vocabulary: Vocabulary, max_tokens: int | None = None) 
     is_first = np.zeros(len(words), dtype=bool)
     is_first[starts + np.arange(len(starts))] = True
     return Row(words, is_first)
+
+
+def _first_read(
+    split: Split, max_tokens: int | None, lanes: int
+) -> tuple[Numbers, npt.NDArray[np.uint32]]:
+    """(starts, tokens) of the sentences in the first ``max_tokens`` / ``lanes`` of each lane."""
+    size, starts = len(split.tokens), np.asarray(split.starts)
+    if max_tokens is None or max_tokens >= size:
+        return starts, np.asarray(split.tokens)
+    if max_tokens < 1 or lanes < 1:
+        raise InputError(
+            f"tokens to count and lanes must be at least 1, got {max_tokens} and {lanes}"
+        )
+    is_read = np.zeros(len(starts), dtype=bool)
+    for lane in range(lanes):
+        first = int(np.searchsorted(starts, size * lane // lanes))
+        if first < len(starts):
+            end = int(np.searchsorted(starts, starts[first] + -(-max_tokens // lanes)))
+            is_read[first:end] = True
+    lengths = np.diff(starts, append=size)
+    tokens = np.asarray(split.tokens)[np.repeat(is_read, lengths)]
+    return np.cumsum(lengths[is_read]) - lengths[is_read], tokens
 
 
 def train_kneser_ney(row: Row, num_words: int, order: int = 5, quiet: bool = False) -> KneserNey:

@@ -36,15 +36,18 @@ def perplexities(
     data: Path,
     order: int = 5,
     train_tokens: int | None = None,
+    lanes: int = 1,
     quiet: bool = False,
 ) -> PerplexityResult:
     """On the held-out part of a prepared corpus; '' is the model that ships.
 
+    ``train_tokens`` and ``lanes`` (train.batch_size) say what a model in its first epoch has seen;
+    the n-gram counts just that.
     The n-gram starts each sentence anew, as a biLM does from a fresh start; carried state, which
     also knows the sentences before, stands beside it.
     """
     corpus = Corpus.open(data)
-    train = row_of(corpus.train, corpus.vocabulary, train_tokens)
+    train = row_of(corpus.train, corpus.vocabulary, train_tokens, lanes)
     heldout = row_of(corpus.heldout, corpus.vocabulary)
     ngram = train_kneser_ney(train, len(corpus.vocabulary), order, quiet)
     rows = [ModelPerplexity(f"{order}-gram, Kneser-Ney", ngram.perplexity(heldout), None, "fresh")]
