@@ -16,8 +16,10 @@ def test_the_paper_recipe_says_what_the_defaults_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_the_cpu_recipe_is_valid_and_bounded_in_time(name: str) -> None:
-    assert 0 < configured(name, "cpu", []).fit.max_minutes <= 30
+def test_the_cpu_recipe_ends_by_epochs_whatever_the_machine_does(name: str) -> None:
+    fit = configured(name, "cpu", []).fit
+    assert fit.max_epochs <= 15
+    assert fit.max_minutes == 0
 
 
 def test_set_takes_toml_values_or_plain_words() -> None:
