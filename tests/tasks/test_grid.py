@@ -1,5 +1,6 @@
-"""The grid of runs: each done once, whatever is killed; the table beside the paper's."""
+"""The grid of runs: each done once, whatever is killed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,19 +8,17 @@ from test_overfit_a import CASES, entity_file, sentiment_file
 
 from elmokit.tasks import grid as grid_module
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.benchmark_data import Splits, benchmark_splits, hold_out_by_premise
-from elmokit.tasks.grid import (
-    TABLE_1,
-    Grid,
-    error_reduction,
-    read_results,
-    run_grid,
-    table_1,
-    variants_table,
+from elmokit.tasks.benchmark_data import (
+    OtherTest,
+    Splits,
+    benchmark_splits,
+    hold_out_by_premise,
 )
+from elmokit.tasks.grid import Grid, Variant, read_results, run_grid
 from elmokit.tasks.readers.entailment import SentencePair
 from elmokit.tasks.run import CacheConfig
 
+VARIANTS = (Variant("baseline", ("elmo.where=none",)), Variant("elmo", ()))
 FILES = {"ner": entity_file, "sentiment": sentiment_file}
 
 
@@ -38,7 +37,7 @@ def small_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def grid_of(folder: Path, elmo: Path, **options: object) -> Grid:
     return Grid(
         tasks=("ner",),
-        variants=TABLE_1,
+        variants=VARIANTS,
         data=folder,
         out=folder / "grid",
         elmo=str(elmo),
@@ -93,24 +92,49 @@ def test_two_processes_share_the_runs_between_them(tmp_path: Path, tiny_elmo_fol
     ]  # fmt: skip
 
 
-def test_the_table_stands_beside_the_papers() -> None:
-    base = {"measure": "F1", "train_examples": 3394, "task": "ner"}
-    scores = {"baseline": [40.0, 42.0], "elmo": [44.0, 46.0]}
-    results = [
-        {**base, "variant": name, "test": score, "dev": score + 1}
-        for name, values in scores.items()
-        for score in values
-    ]
-    line = table_1(results).splitlines()[2]
-    assert "| 41.00 ± 1.41 | 45.00 ± 1.41 | 6.8 % | 90.15 | 92.22 | 21.0 % |" in line
-    assert "| NER | 42.00 ± 1.41 | 46.00 ± 1.41 |" in variants_table(results)
+def test_variants_of_the_same_settings_are_trained_once(
+    small_data: Path, tiny_elmo_folder: Path
+) -> None:
+    same = Variant("elmo, spelt out", ("elmo.where=input",))
+    grid = replace(grid_of(small_data, tiny_elmo_folder), variants=(*VARIANTS, same), seeds=1)
+    results = {result["variant"]: result for result in run_grid(grid, quiet=True)}
+    assert results["elmo, spelt out"] == {
+        **results["elmo"],
+        "run": "ner-elmo--spelt-out-1",
+        "variant": "elmo, spelt out",
+    }
+    assert not (grid.out / "runs" / "ner-elmo--spelt-out-1" / "task.json").exists()
 
 
-def test_error_reduction_is_the_papers() -> None:
-    for paper in grid_module.PAPER.values():
-        assert error_reduction(paper.baseline, paper.elmo) == pytest.approx(
-            paper.reduction, abs=0.15
-        )
+def test_other_test_sets_are_scored_apart(
+    tmp_path: Path, tiny_elmo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = find_task("ner").read(entity_file(tmp_path / "x.conll"))
+    splits = Splits(examples, examples[:5], examples[5:12], (OtherTest("web", examples),))
+    monkeypatch.setattr(grid_module, "benchmark_splits", lambda name, root: splits)
+    grid = replace(grid_of(tmp_path, tiny_elmo_folder), variants=VARIANTS[:1], seeds=1)
+    result = run_grid(grid, quiet=True)[0]
+    assert list(result["other_tests"]) == ["web"]
+    assert len(result["epochs"]) == 1
+    assert result["cpu_minutes"] >= 0
+
+
+def test_coreference_is_tested_on_gum_where_it_is_there(tmp_path: Path) -> None:
+    columns = "\n".join(f"x\t0\t{n}\t{w}\t(1)" for n, w in enumerate(["She", "saw", "her"]))
+    text = f"#begin document (x); part 0\n{columns}\n\n#end document\n"
+    for number in range(10):
+        path = tmp_path / "litbank" / "conll" / f"{number}.conll"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert benchmark_splits("coref", tmp_path).others == ()
+    gum = tmp_path / "gum" / "coref-ontogum-conll"
+    gum.mkdir(parents=True)
+    for name in ("GUM_a", "GUM_b"):
+        (gum / f"{name}.conll").write_text(text)
+    (gum.parent / "splits.md").write_text("## dev\n\n  * GUM_a\n\n## test\n\n  * GUM_b\n")
+    splits = benchmark_splits("coref", tmp_path)
+    assert [len(part) for part in splits[:3]] == [8, 1, 1]
+    assert [(name, len(documents)) for name, documents in splits.others] == [("GUM", 1)]
 
 
 def test_premises_are_held_out_whole() -> None:

@@ -12,17 +12,36 @@ import numpy as np
 
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.readers.coreference import split_by_name
+from elmokit.tasks.readers.coreference import named_split, split_by_name
 from elmokit.tasks.readers.entailment import SentencePair
 
 HELD_OUT_PAIRS = 2000
 HELD_OUT_ARTICLES = 40
 
 
+FOLDERS = {
+    "ner": "wnut17",
+    "sentiment": "sst",
+    "entailment": "nli",
+    "srl": "ewt-propbank",
+    "coref": "litbank",
+    "squad": "squad",
+}
+"""Where below ``root`` a task's data lie."""
+
+
+class OtherTest(NamedTuple):
+    """A further test set, of another kind of text."""
+
+    name: str
+    examples: list[Any]
+
+
 class Splits(NamedTuple):
     train: list[Any]
     dev: list[Any]
     test: list[Any]
+    others: tuple[OtherTest, ...] = ()
 
 
 def benchmark_splits(name: str, root: Path) -> Splits:
@@ -58,11 +77,11 @@ def hold_out_by_premise(
 
 def _entities(root: Path) -> Splits:
     names = ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated")
-    return _files("ner", root / "wnut17", names)
+    return _files("ner", root, names)
 
 
 def _sentiment(root: Path) -> Splits:
-    return _files("sentiment", root / "sst", ("train.txt", "dev.txt", "test.txt"))
+    return _files("sentiment", root, ("train.txt", "dev.txt", "test.txt"))
 
 
 def _entailment(root: Path) -> Splits:
@@ -71,7 +90,7 @@ def _entailment(root: Path) -> Splits:
     2,000 of the development pairs, grouped by premise, are held out for early stopping. The few
     training pairs whose premise stands in the test set too are left out.
     """
-    read, folder = find_task("entailment").read, root / "nli"
+    read, folder = find_task("entailment").read, root / FOLDERS["entailment"]
     test = read(folder / "snli_1.0_test.jsonl")
     seen = {pair.premise for pair in test}
     pairs = [pair for pair in read(folder / "snli_1.0_dev.jsonl") if pair.premise not in seen]
@@ -83,13 +102,23 @@ def _entailment(root: Path) -> Splits:
 
 def _roles(root: Path) -> Splits:
     names = ("ewt.train.conll", "ewt.dev.conll", "ewt.test.conll")
-    return _files("srl", root / "ewt-propbank", names)
+    return _files("srl", root, names)
 
 
 def _coreference(root: Path) -> Splits:
-    read = find_task("coref").read
-    split = split_by_name(root / "litbank" / "conll")
-    return Splits(*([one for path in paths for one in read(path)] for paths in split))
+    """LitBank's novels; beside them, where it is there, GUM's test set of today's texts of many
+    kinds (splits.md names its documents).
+    """
+    train, dev, test = map(_documents, split_by_name(root / FOLDERS["coref"] / "conll"))
+    gum = root / "gum"
+    if not gum.is_dir():
+        return Splits(train, dev, test)
+    paths = named_split(gum / "coref-ontogum-conll", gum / "splits.md", "test")
+    return Splits(train, dev, test, (OtherTest("GUM", _documents(paths)),))
+
+
+def _documents(paths: Sequence[Path]) -> list[Any]:
+    return [document for path in paths for document in find_task("coref").read(path)]
 
 
 def _questions(root: Path) -> Splits:
@@ -97,14 +126,14 @@ def _questions(root: Path) -> Splits:
 
     For early stopping, the last articles of the training file, in order of title, are held out.
     """
-    read = find_task("squad").read
-    examples = read(root / "squad" / "train.json")
+    read, folder = find_task("squad").read, root / FOLDERS["squad"]
+    examples = read(folder / "train.json")
     titles = sorted({_title(example.name) for example in examples})
     held_out = set(titles[-HELD_OUT_ARTICLES:])
     return Splits(
         [example for example in examples if _title(example.name) not in held_out],
         [example for example in examples if _title(example.name) in held_out],
-        read(root / "squad" / "dev.json"),
+        read(folder / "dev.json"),
     )
 
 
@@ -112,7 +141,8 @@ def _title(question_name: str) -> str:
     return question_name.split("#")[0]
 
 
-def _files(task: str, folder: Path, names: Sequence[str]) -> Splits:
+def _files(task: str, root: Path, names: Sequence[str]) -> Splits:
+    folder = root / FOLDERS[task]
     train, dev, test = (find_task(task).read(folder / name) for name in names)
     return Splits(train, dev, test)
 

@@ -48,6 +48,8 @@ class FitState:
     """``epochs_since_best`` when the learning rate was last halved."""
     seconds: float = 0.0
     """Spent training and scoring, over all starts."""
+    cpu_seconds: float = 0.0
+    """The same of the processor, whatever else the machine was doing."""
     stopped: str = ""
     """Why it ended; empty while it runs."""
 
@@ -100,7 +102,7 @@ class _Run:
         self.optimiser = _optimiser(self.parameters, config)
         self.average = [p.detach().clone() for p in self.parameters] if config.ema else None
         self.state = FitState()
-        self.started = time.monotonic()
+        self.started, self.cpu_started = time.monotonic(), time.process_time()
         folder.mkdir(parents=True, exist_ok=True)
 
     def epoch(
@@ -207,9 +209,10 @@ class _Run:
                 mean.copy_(trained)
 
     def _tick(self) -> None:
-        now = time.monotonic()
+        now, cpu_now = time.monotonic(), time.process_time()
         self.state.seconds += now - self.started
-        self.started = now
+        self.state.cpu_seconds += cpu_now - self.cpu_started
+        self.started, self.cpu_started = now, cpu_now
 
     def save(self) -> None:
         self._tick()

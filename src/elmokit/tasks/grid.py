@@ -1,17 +1,17 @@
 """Many runs, one command: tasks x variants x seeds, each a line of results.jsonl.
 
-    run_grid(TABLE_1, data, out, elmo)      does what results.jsonl lacks; killed, it goes on
-    table_1(read_results(out))              the paper's first table, with its numbers beside ours
+    run_grid(grid)       does what results.jsonl lacks; killed, it goes on
+    read_results(out)    all that is there
 
-Several processes may work on one folder: a run belongs to whoever locks it first.
+Several processes may work on one folder: a run belongs to whoever locks it first. Variants that
+come to the same settings (the paper's tables share columns) are trained once.
 """
 
 import fcntl
 import json
 import multiprocessing
 import os
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -26,8 +26,9 @@ from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.benchmark_data import Splits, benchmark_splits
-from elmokit.tasks.config import changed, parse_settings
-from elmokit.tasks.run import CacheConfig, configured, read_examples, train_task
+from elmokit.tasks.config import TaskConfig, changed, parse_settings
+from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
+from elmokit.tasks.task import Scores
 
 SEEDS: Mapping[str, int] = {"ner": 3, "sentiment": 3, "entailment": 3}
 """How many seeds a task gets, where it is not one."""
@@ -39,16 +40,6 @@ class Variant:
 
     name: str
     settings: tuple[str, ...]
-
-
-TABLE_1 = (Variant("baseline", ("elmo.where=none",)), Variant("elmo", ()))
-TABLE_2 = (
-    Variant("baseline", ("elmo.where=none",)),
-    Variant("top", ("elmo.layers=top",)),
-    Variant("all, lambda=1", ("elmo.l2=1.0",)),
-    Variant("all, lambda=0.001", ("elmo.l2=0.001",)),
-)
-TABLE_3 = tuple(Variant(where, (f"elmo.where={where}",)) for where in ("input", "both", "output"))
 
 
 class Run(NamedTuple):
@@ -135,9 +126,16 @@ def _work(grid: Grid, quiet: bool) -> None:
     """Every run that has no result and that nobody else has locked."""
     for run in grid.runs():
         with _claimed(grid.out / "runs" / run.name) as is_ours:
-            if not is_ours or run.name in {result["run"] for result in read_results(grid.out)}:
+            results = {result["run"]: result for result in read_results(grid.out)}
+            if not is_ours or run.name in results:
                 continue
-            _append(grid.out / "results.jsonl", _do(grid, run, quiet))
+            config = run_config(grid, run)
+            twin = next((line for line in results.values() if _is_twin(line, config)), None)
+            result = _do(grid, run, config, quiet) if twin is None else twin
+            _append(
+                grid.out / "results.jsonl",
+                {**result, "run": run.name, "task": run.task, "variant": run.variant.name},
+            )
 
 
 @lru_cache(maxsize=1)
@@ -146,54 +144,74 @@ def _load(elmo: str | None) -> Embedder:
     return elmokit.load(elmo)
 
 
-def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
+def run_config(grid: Grid, run: Run) -> TaskConfig:
+    """Recipe, then the grid's settings, then the variant's."""
     glove = [f"words.vectors={grid.data / 'glove'}"] if (grid.data / "glove").exists() else []
     config = configured(run.task, grid.recipe, [*glove, *grid.settings])
     config = changed(config, parse_settings(run.variant.settings), run.variant.name)
     minutes = grid.max_minutes or config.fit.max_minutes
-    config = replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
+    return replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
+
+
+def _is_twin(line: dict[str, Any], config: TaskConfig) -> bool:
+    """The same run under another name; a folder holds runs of one model on one data set."""
+    return bool(line["config"] == json.loads(json.dumps(to_dict(config))))
+
+
+def _do(grid: Grid, run: Run, config: TaskConfig, quiet: bool) -> dict[str, Any]:
     embedder = _load(grid.elmo) if config.elmo.where != "none" else None
     splits = task_splits(grid, run.task)
+    folder = grid.out / "runs" / run.name
     trained = train_task(
         run.task,
         splits.train,
         splits.dev,
-        grid.out / "runs" / run.name,
+        folder,
         elmo=embedder,
         config=config,
         cache=grid.cache,
         quiet=quiet,
     )
-    trained.prepare(splits.test, quiet=quiet)
-    scores = trained.score(splits.test, quiet=quiet)
+    scores = _test(trained, splits.test, quiet)
     state = trained.progress
     assert state is not None
     return {
-        "run": run.name,
-        "task": run.task,
-        "variant": run.variant.name,
         "seed": run.seed,
         "measure": trained.task.measure,
         "dev": state.best_score,
         "test": scores.main,
         "every": scores.every,
-        "train_examples": config.data.train_limit or len(splits.train),
+        "other_tests": {name: _test(trained, found, quiet).main for name, found in splits.others},
+        "train_examples": min(config.data.train_limit or len(splits.train), len(splits.train)),
         "test_examples": len(splits.test),
         "best_epoch": state.best_epoch,
-        "epochs": state.epoch,
+        "epochs": _dev_scores(folder, trained.task.measure),
         "stopped": state.stopped,
         "minutes": round(state.seconds / 60, 2),
+        "cpu_minutes": round(state.cpu_seconds / 60, 2),
         "mixes": trained.mixes(),
         "elmo": embedder.fingerprint if embedder else None,
         "config": to_dict(config),
     }
 
 
+def _test(trained: TrainedTask, examples: list[Any], quiet: bool) -> Scores:
+    trained.prepare(examples, quiet=quiet)
+    return trained.score(examples, quiet=quiet)
+
+
+def _dev_scores(folder: Path, measure: str) -> list[float]:
+    """The development score after each epoch, from the run's log."""
+    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["dev"][measure] for line in lines]
+
+
 def task_splits(grid: Grid, task: str) -> Splits:
     """The examples that a task is trained, stopped and scored on."""
     if grid.files is None:
         return benchmark_splits(task, grid.data)
-    return Splits(*(read_examples(find_task(task), file) for file in grid.files))
+    train, dev, test = (read_examples(find_task(task), file) for file in grid.files)
+    return Splits(train, dev, test)
 
 
 def _append(path: Path, result: dict[str, Any]) -> None:
@@ -218,77 +236,3 @@ def _claimed(folder: Path) -> Iterator[bool]:
             yield False
             return
         yield True
-
-
-class Paper(NamedTuple):
-    """A line of the paper's Table 1."""
-
-    title: str
-    baseline: float
-    elmo: float
-    reduction: float
-
-
-PAPER: Mapping[str, Paper] = {
-    "squad": Paper("SQuAD", 81.1, 85.8, 24.9),
-    "entailment": Paper("SNLI", 88.0, 88.7, 5.8),
-    "srl": Paper("SRL", 81.4, 84.6, 17.2),
-    "coref": Paper("Coreference", 67.2, 70.4, 9.8),
-    "ner": Paper("NER", 90.15, 92.22, 21.0),
-    "sentiment": Paper("SST-5", 51.4, 54.7, 6.8),
-}
-
-
-def error_reduction(baseline: float, better: float) -> float:
-    """Percent of the baseline's errors that are gone; negative where there are more.
-
-    >>> round(error_reduction(81.1, 85.8), 1)
-    24.9
-    """
-    return 100.0 * (better - baseline) / (100.0 - baseline)
-
-
-def table_1(results: Sequence[Mapping[str, Any]]) -> str:
-    """Markdown: test scores, mean and deviation over the seeds, beside the paper's."""
-    lines = [
-        "| task | measure | training examples | seeds | baseline | + ELMo | error reduction "
-        "| paper: baseline | paper: + ELMo | paper: reduction |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for task, paper in PAPER.items():
-        ours = [result for result in results if result["task"] == task]
-        scores = {
-            name: [result["test"] for result in ours if result["variant"] == name]
-            for name in ("baseline", "elmo")
-        }
-        if not all(scores.values()):
-            continue
-        means = {name: statistics.mean(values) for name, values in scores.items()}
-        reduction = error_reduction(means["baseline"], means["elmo"])
-        seeds = " + ".join(dict.fromkeys(str(len(values)) for values in scores.values()))
-        lines.append(
-            f"| {paper.title} | {ours[0]['measure']} | {ours[0]['train_examples']:,} | {seeds} "
-            f"| {_spread(scores['baseline'])} | {_spread(scores['elmo'])} | {reduction:.1f} % "
-            f"| {paper.baseline} | {paper.elmo} | {paper.reduction} % |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def variants_table(results: Sequence[Mapping[str, Any]], split: str = "dev") -> str:
-    """Markdown: a line a task, a column a variant, as in the paper's Tables 2 and 3."""
-    names = list(dict.fromkeys(result["variant"] for result in results))
-    lines = [f"| task | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    for task, paper in PAPER.items():
-        cells = []
-        for name in names:
-            values = [r[split] for r in results if r["task"] == task and r["variant"] == name]
-            cells.append(_spread(values) if values else "")
-        if any(cells):
-            lines.append(f"| {paper.title} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _spread(values: Sequence[float]) -> str:
-    """Mean, and the deviation of a sample where there are several."""
-    mean = f"{statistics.mean(values):.2f}"
-    return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean

@@ -112,8 +112,8 @@ def train_task(
     task = find_task(name)
     config = task.defaults() if config is None else config
     out = Path(out)
-    train_examples = _limited(read_examples(task, train), config.data.train_limit)
-    dev_examples = _limited(read_examples(task, dev), config.data.dev_limit)
+    train_examples = limited(read_examples(task, train), config.data.train_limit)
+    dev_examples = limited(read_examples(task, dev), config.data.dev_limit)
     train_examples = task.expand(config.model, train_examples)
     embedder = _embedder(elmo) if config.elmo.where != "none" else None
     source = _source(embedder, cache or CacheConfig())
@@ -236,7 +236,7 @@ def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) ->
     return changed(config, parse_settings(settings), "--set")
 
 
-def _limited(examples: list[Any], limit: int) -> list[Any]:
+def limited(examples: list[Any], limit: int) -> list[Any]:
     """A subset drawn once and for all, in the order of the file; it holds every smaller one."""
     if not limit or limit >= len(examples):
         return examples
