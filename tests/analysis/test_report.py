@@ -9,7 +9,13 @@ import pytest
 
 from elmokit.analysis import report as report_module
 from elmokit.analysis.demo import demo
-from elmokit.analysis.findings import higher_layer_for_senses, lower_layer_for_syntax
+from elmokit.analysis.findings import (
+    context_helps_senses,
+    context_helps_syntax,
+    higher_layer_for_senses,
+    lower_layer_for_syntax,
+    lower_than_ngram,
+)
 from elmokit.analysis.part_of_speech import PosResult, PosScore
 from elmokit.analysis.perplexities import ModelPerplexity, PerplexityResult, perplexity_table
 from elmokit.analysis.report import make_report
@@ -24,6 +30,7 @@ from elmokit.analysis.report_sections import (
 from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
 from elmokit.analysis.senses import SenseScore, SensesResult
+from elmokit.analysis.summary import layers_table
 from elmokit.analysis.tables import Table
 from elmokit.analysis.task_runs import read_runs
 from elmokit.analysis.uses import Use
@@ -31,14 +38,12 @@ from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.benchmark_data import Splits
 
-SETTINGS = (
-    "model.hidden_dim=9",
-    "words.dim=8",
-    "characters.num_filters=0",
-    "fit.learning_rate=0.01",
-    "fit.halve_after=0",
-    "fit.max_epochs=2",
-)
+RECIPE = """
+model = { hidden_dim = 9 }
+words = { dim = 8 }
+characters = { num_filters = 0 }
+fit = { learning_rate = 0.01, halve_after = 0, max_epochs = 2 }
+"""
 CONLLU = "".join(
     f"1\tthe\t_\t_\tDT\t_\t_\t_\t_\t_\n2\t{noun}\t_\t_\tNN\t_\t_\t_\t_\t_\n\n"
     for noun in ("dog", "cat", "sun", "sea", "day")
@@ -72,21 +77,24 @@ def test_page_is_self_contained_and_has_every_section(config: ReportConfig) -> N
 
 @pytest.mark.slow
 def test_task_sections_share_their_runs(
-    config: ReportConfig, pairs: Path, monkeypatch: pytest.MonkeyPatch
+    config: ReportConfig, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples = find_task("entailment").read(pairs)
     splits = Splits(examples, examples[:6], examples[6:])
     monkeypatch.setattr("elmokit.tasks.grid.benchmark_splits", lambda name, root: splits)
     (config.data / "nli").mkdir()
-    settings = tuple(("entailment", setting) for setting in SETTINGS)
+    settings = (("entailment", "data.train_limit=10"),)
     config = replace(config, tasks=("entailment",), task_settings=settings, seeds=1)
-    names = ["layers", "places", "efficiency", "mixes", "transfer"]
-    config = replace(config, shares=(0.5, 1.0), tune=("train.batch_size=2",))
+    names = ["tasks", "layers", "places", "efficiency", "mixes", "transfer"]
+    config = replace(config, shares=(0.5, 1.0), tune=("train.batch_size=2",), table1_seeds=1)
+    (tmp_path / "tiny.toml").write_text(RECIPE)
+    config = replace(config, table1_tasks=("entailment",), recipe=str(tmp_path / "tiny.toml"))
     assert make_report(config, names, quiet=True).done == names
     runs = {run.variant for run in read_runs(config.out / "runs" / "entailment").runs}
     assert len(runs) == 5 + 3 + 3  # layers, places, and 50 % twice and all with ELMo
     page = (config.out / "report.html").read_text()
-    for words in ("All layers, weighted", "ELMo needs less data", "At the input", "72.1"):
+    assert read_runs(config.out / "table1" / "entailment").variants == ["baseline", "elmo"]
+    for words in ("All layers, weighted", "ELMo needs less data", "helps every task", "72.1"):
         assert words in page
     assert (config.out / "figures" / "mix-weights.svg").exists()
 
@@ -197,11 +205,42 @@ def test_layers_are_compared_in_words() -> None:
     assert few.verdict == "no clear difference"
 
 
+def test_a_model_is_held_to_what_needs_no_context() -> None:
+    glove = PosScore("glove", "static", {"all": 88.0}, 88.0, 1e-5)
+    syntax = context_helps_syntax(replace(POS, rows=(*POS.rows, glove)), "m")
+    assert syntax is not None
+    assert (syntax.verdict, syntax.evidence) == ("confirmed", "best layer 90.0; glove 88.0")
+    meaning = context_helps_senses(SENSES, "m")
+    assert meaning is not None
+    assert meaning.verdict == "no clear difference"  # 66.0 against 65.9 of 7,000
+    assert context_helps_syntax(POS, "m") is None
+    assert context_helps_senses(SENSES, "other") is None
+
+
+def test_layers_stand_side_by_side_at_a_glance() -> None:
+    table = layers_table(POS, SENSES)
+    assert table.rows == (
+        ("m, layer 1", "90.0", "", "", "66.0"),
+        ("m, layer 2", "89.0", "", "", "65.0"),
+        ("WordNet first sense", "", "", "", "65.9"),
+        ("tokens or instances", "10,000", "0", "0", "7,000"),
+    )
+
+
 def test_perplexities_stand_in_a_table() -> None:
-    rows = (ModelPerplexity("5-gram", 100.0, None, "fresh"),)
-    table = perplexity_table(PerplexityResult(rows, 10, 20, 30, 0.05))
+    rows = (
+        ModelPerplexity("5-gram", 100.0, None, "fresh"),
+        ModelPerplexity("m", 120.0, 110.0, "fresh"),
+        ModelPerplexity("m", 90.0, 85.0, "carried"),
+    )
+    result = PerplexityResult(rows, 10, 20, 30, 0.05)
+    table = perplexity_table(result)
     assert table.rows[0] == ("5-gram, fresh start", "100.0", "")
     assert "5.0% are <UNK>" in table.note
+    found = lower_than_ngram(result)
+    assert found is not None
+    assert found.verdict == "contradicted"
+    assert lower_than_ngram(replace(result, rows=rows[:1])) is None
 
 
 def test_presenting_prints_and_writes(

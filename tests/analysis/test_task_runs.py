@@ -9,6 +9,8 @@ from elmokit.analysis.findings import (
     all_layers_beat_the_last,
     elmo_needs_less_data,
     input_favours_the_first_layer,
+    places_differ_by_task,
+    tuning_lowers_perplexity,
 )
 from elmokit.analysis.mix_weights import Mix, MixWeights, mix_picture, mix_table, read_mixes
 from elmokit.analysis.sample_efficiency import (
@@ -26,6 +28,7 @@ from elmokit.analysis.task_runs import (
     LAYERS,
     NORMALISED,
     PLACES,
+    WITH_ELMO,
     GridResult,
     TaskRun,
     do_runs,
@@ -35,8 +38,9 @@ from elmokit.analysis.task_runs import (
 )
 from elmokit.analysis.transfer import Transfer, domain_transfer, transfer_table
 from elmokit.errors import InputError
+from elmokit.tasks.config import FitConfig
 from elmokit.tasks.grid import Grid
-from elmokit.tasks.run import configured
+from elmokit.tasks.run import configured, limited
 
 
 def run(task: str, variant: str, dev: float, seed: int = 1) -> TaskRun:
@@ -102,11 +106,16 @@ def test_shares_of_the_data_are_trained_with_and_without(tiny_grid: Grid) -> Non
 @pytest.mark.slow
 def test_transfer_measures_the_text_and_the_task_with_both_models(tiny_grid: Grid) -> None:
     tune = ["train.batch_size=2", "train.num_epochs=20.0", "train.learning_rate=0.01"]
+    before = do_runs(tiny_grid, (WITH_ELMO,), quiet=True)
     result = domain_transfer(tiny_grid, "entailment", tune, quiet=True)
+    assert result.score_before == tuple(before.scores("entailment", "elmo", "test"))
     assert result.num_tokens == 7 * 7 + 20 * 5  # premises and hypotheses, each once
     assert result.after < 0.9 * result.before
     assert len(result.score_before) == len(result.score_after) == 1
-    assert (tiny_grid.out / "entailment" / "model" / "config.json").exists()
+    assert (tiny_grid.out / "tuned" / "entailment" / "model" / "config.json").exists()
+    found = tuning_lowers_perplexity([result])
+    assert found is not None
+    assert found.verdict == "confirmed"
 
 
 def test_files_of_ones_own_are_three_for_one_task(tmp_path: Path) -> None:
@@ -141,8 +150,22 @@ def test_shares_are_percent_and_small_ones_keep_an_example() -> None:
     assert parse_shares("0.1,100") == pytest.approx((0.001, 1.0))
     with pytest.raises(InputError, match="got 'x'"):
         parse_shares("x")
-    assert share_variants(0.001, 20)[1].settings == ("data.train_limit=1",)
-    assert share_variants(1.0, 20)[0] == BASELINE
+    fit = FitConfig(batch_size=32, max_epochs=9, patience=3)
+    assert share_variants(1.0, 20, fit)[0] == BASELINE
+    assert share_variants(0.001, 20, fit)[1].settings[0] == "data.train_limit=1"
+    assert share_variants(0.01, 16_000, fit)[1].settings == (
+        "data.train_limit=160",
+        "fit.batch_size=8",
+        "fit.max_epochs=90",
+        "fit.patience=30",
+        "fit.halve_after=0",
+    )
+
+
+def test_small_subsets_lie_inside_larger_ones() -> None:
+    small, large = (set(limited(list(range(5000)), size)) for size in (50, 500))
+    assert (len(small), len(large)) == (50, 500)
+    assert small < large
 
 
 def test_share_outside_one_is_refused(tiny_grid: Grid) -> None:
@@ -164,6 +187,18 @@ def test_findings_say_what_the_numbers_say() -> None:
     assert found.verdict == "mixed"
     assert "SRL +1.0, SNLI -1.0" in found.evidence
     assert all_layers_beat_the_last(GridResult(())) is None
+    places = GridResult(
+        (
+            run("srl", "input", 80),
+            run("srl", "input + output", 78),
+            run("entailment", "input", 70),
+            run("entailment", "input + output", 72),
+        )
+    )
+    apart = places_differ_by_task(places)
+    assert apart is not None
+    assert (apart.verdict, "SRL -2.0, SNLI +2.0" in apart.evidence) == ("confirmed", True)
+    assert places_differ_by_task(grid) is None
     data = elmo_needs_less_data([EFFICIENCY])
     assert data is not None
     assert (data.verdict, "+20.0 at 1 %" in data.evidence) == ("confirmed", True)

@@ -9,6 +9,7 @@ OUT/report.html      self-contained: figures inside
 
 import base64
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +19,16 @@ from elmokit.analysis.encoders import open_encoder
 from elmokit.analysis.findings import (
     Finding,
     all_layers_beat_the_last,
+    context_helps_senses,
+    context_helps_syntax,
+    elmo_helps_every_task,
     elmo_needs_less_data,
     higher_layer_for_senses,
     input_favours_the_first_layer,
     lower_layer_for_syntax,
+    lower_than_ngram,
+    places_differ_by_task,
+    tuning_lowers_perplexity,
 )
 from elmokit.analysis.pictures import Picture, can_draw, write_pictures
 from elmokit.analysis.report_sections import (
@@ -31,9 +38,12 @@ from elmokit.analysis.report_sections import (
     find_sections,
 )
 from elmokit.analysis.results import load_result, plain, rebuild, save_result
+from elmokit.analysis.summary import layers_table
 from elmokit.analysis.tables import Table
 from elmokit.errors import missing_extra
 from elmokit.files import replacing_file
+
+COST = "{:,.0f} CPU seconds in the sitting that finished it."
 
 
 class Page(NamedTuple):
@@ -41,8 +51,17 @@ class Page(NamedTuple):
 
     section: Section
     command: str
+    cpu_seconds: float
     tables: list[Table]
     pictures: list[Picture]
+
+
+class Overview(NamedTuple):
+    """What a report begins with."""
+
+    model: str
+    findings: list[Finding]
+    summary: Table | None
 
 
 class ReportResult(NamedTuple):
@@ -71,12 +90,20 @@ def make_report(
         if lacking:
             left_out[section.name] = lacking
             continue
+        started = _cpu_seconds()
         result = section.compute(config, quiet)
-        save_result(config.out, section.name, section.command(config), key, result)
+        cost = _cpu_seconds() - started
+        save_result(config.out, section.name, section.command(config), key, result, cost)
         write_pages(config.out, encoder.name)
     pages = write_pages(config.out, encoder.name)
     done = [page.section.name for page in pages]
     return ReportResult(config.out / "report.html", done, left_out)
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _key(config: ReportConfig, section: Section, fingerprint: str) -> str:
@@ -96,44 +123,64 @@ def write_pages(out: Path, model: str) -> list[Page]:
         exhibit = section.show(results[name])
         pictures = exhibit.pictures() if can_draw() else []
         write_pictures(pictures, out / "figures")
-        pages.append(Page(section, stored.command, exhibit.tables, pictures))
-    findings = find_out(results, model)
-    _write(out / "report.html", _html(pages, findings, model))
-    _write(out / "report.md", _markdown(pages, findings, model))
+        pages.append(Page(section, stored.command, stored.cpu_seconds, exhibit.tables, pictures))
+    overview = Overview(model, find_out(results, model), _summary(results))
+    _write(out / "report.html", _html(pages, overview))
+    _write(out / "report.md", _markdown(pages, overview))
     return pages
+
+
+def _summary(results: dict[str, Any]) -> Table | None:
+    """Where both probes have been run."""
+    if "pos" not in results or "senses" not in results:
+        return None
+    return layers_table(results["pos"], results["senses"])
 
 
 def find_out(results: dict[str, Any], model: str) -> list[Finding]:
     """The paper's findings for which there are numbers."""
     found = []
+    if "tasks" in results:
+        found.append(elmo_helps_every_task(results["tasks"]))
     if "pos" in results:
         found.append(lower_layer_for_syntax(results["pos"], model))
+        found.append(context_helps_syntax(results["pos"], model))
     if "senses" in results:
         found.append(higher_layer_for_senses(results["senses"], model))
+        found.append(context_helps_senses(results["senses"], model))
     if "layers" in results:
         found.append(all_layers_beat_the_last(results["layers"]))
+    if "places" in results:
+        found.append(places_differ_by_task(results["places"]))
     if "efficiency" in results:
         found.append(elmo_needs_less_data(results["efficiency"].results))
     if "mixes" in results:
         found.append(input_favours_the_first_layer(results["mixes"]))
+    if "transfer" in results:
+        found.append(tuning_lowers_perplexity(results["transfer"].results))
+    if "perplexity" in results:
+        found.append(lower_than_ngram(results["perplexity"]))
     return [finding for finding in found if finding is not None]
 
 
-def _markdown(pages: list[Page], findings: list[Finding], model: str) -> str:
-    parts = [f"# What the layers of {model} know\n"]
-    if findings:
-        rows = tuple((finding.claim, finding.verdict, finding.evidence) for finding in findings)
+def _markdown(pages: list[Page], overview: Overview) -> str:
+    parts = [f"# What the layers of {overview.model} know\n"]
+    if overview.findings:
+        rows = tuple((found.claim, found.verdict, found.evidence) for found in overview.findings)
         table = Table("The paper's findings", ("finding", "here", "numbers"), rows)
         parts.append(table.markdown())
+    if overview.summary:
+        parts.append(overview.summary.markdown())
     for page in pages:
         parts.append(f"## {page.section.title}\n")
         parts += [table.markdown() for table in page.tables]
         parts += [f"![{p.caption}](figures/{p.name}.png)\n\n{p.caption}\n" for p in page.pictures]
         parts.append(f"```\n{page.command}\n```\n")
+        parts.append(f"{COST.format(page.cpu_seconds)}\n")
     return "\n".join(parts)
 
 
-def _html(pages: list[Page], findings: list[Finding], model: str) -> str:
+def _html(pages: list[Page], overview: Overview) -> str:
     import jinja2
 
     environment = jinja2.Environment(
@@ -144,7 +191,9 @@ def _html(pages: list[Page], findings: list[Finding], model: str) -> str:
     )
     environment.filters["inline"] = _inline
     template = environment.get_template("report.html.jinja")
-    return template.render(pages=pages, findings=findings, model=model, version=elmokit.__version__)
+    return template.render(
+        pages=pages, **overview._asdict(), cost=COST, version=elmokit.__version__
+    )
 
 
 def _inline(picture: Picture) -> str:

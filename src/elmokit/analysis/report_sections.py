@@ -1,10 +1,11 @@
 """The sections of a report: what each computes, and how its result is shown."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from elmokit.analysis import paper
 from elmokit.analysis.demo import DemoResult, demo, demo_picture, demo_tables
 from elmokit.analysis.encoders import Encoder, open_encoder
 from elmokit.analysis.mix_weights import MixWeights, mix_picture, mix_table, mixes_of_runs
@@ -38,13 +39,21 @@ from elmokit.analysis.senses import (
     senses_table,
     word_senses,
 )
+from elmokit.analysis.six_tasks import (
+    SixTasks,
+    six_tasks,
+    six_tasks_picture,
+    six_tasks_table,
+)
 from elmokit.analysis.tables import Table
 from elmokit.analysis.task_runs import (
     LAYERS,
     NORMALISED,
     PLACES,
+    WITH_ELMO,
     GridResult,
     do_runs,
+    grid_result,
     grid_table,
 )
 from elmokit.analysis.texts import read_sentences
@@ -52,7 +61,8 @@ from elmokit.analysis.transfer import Transfer, domain_transfer, transfer_table
 from elmokit.analysis.use_index import build_index, open_index
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.grid import Grid, Variant
+from elmokit.tasks.benchmark_data import FOLDERS
+from elmokit.tasks.grid import Grid, Variant, read_results
 
 TABLE_4 = (
     "Chico Ruiz made a spectacular *play* on Alusik's grounder.",
@@ -70,15 +80,22 @@ class ReportConfig:
     model: str = ""
     corpus: Path | None = None
     """A prepared corpus, for perplexity."""
+    train_tokens: int | None = None
+    """Of that corpus, what the model has seen, in ``lanes`` streams; None: all."""
+    lanes: int = 1
     text: tuple[str, ...] = ()
     """Plain text, for neighbours."""
     word: str = "play"
     """Whose uses are drawn."""
     tasks: tuple[str, ...] = ("entailment", "srl")
+    """Of Tables 2 and 3, the figures and the transfer; Table 1 has ``table1_tasks``."""
+    table1_tasks: tuple[str, ...] = tuple(paper.TASKS)
+    table1_seeds: int | None = None
+    """None: three for the small tasks, one for the others."""
     shares: tuple[float, ...] = (0.01, 0.1, 1.0)
     recipe: str = "cpu"
     task_settings: tuple[tuple[str, str], ...] = ()
-    """(task, TABLE.NAME=VALUE): for all runs of a task."""
+    """(task, TABLE.NAME=VALUE): for all runs of a task but those of Table 1."""
     tune: tuple[str, ...] = ()
     """train.NAME=VALUE: for the fine-tuning of the transfer section."""
     seeds: int | None = None
@@ -90,18 +107,36 @@ class ReportConfig:
     """Of the part-of-speech probe; None: all."""
     semcor_sentences: int | None = None
 
-    def grid(self, task: str, folder: str = "runs") -> Grid:
+    def grid(self, task: str) -> Grid:
+        """Of one task's runs, for all but Table 1."""
+        settings = tuple(setting for name, setting in self.task_settings if name == task)
+        return replace(
+            self._grid(self.out / "runs" / task, settings), tasks=(task,), seeds=self.seeds
+        )
+
+    def table1_grid(self, task: str) -> Grid:
+        """The recipe as it is. Runs without other settings lie with those of ``grid``."""
+        has_settings = any(name == task for name, _ in self.task_settings)
+        folder = self.out / ("table1" if has_settings else "runs") / task
+        return replace(self._grid(folder, ()), tasks=(task,), seeds=self.table1_seeds)
+
+    def _grid(self, out: Path, settings: tuple[str, ...]) -> Grid:
         return Grid(
-            tasks=(task,),
+            tasks=(),
             variants=(),
             data=self.data,
-            out=self.out / folder / task,
+            out=out,
             elmo=self.model or None,
             recipe=self.recipe,
-            settings=tuple(setting for name, setting in self.task_settings if name == task),
-            seeds=self.seeds,
+            settings=settings,
             max_minutes=self.max_minutes,
         )
+
+    @property
+    def table1_runs(self) -> tuple[str, ...]:
+        """Those that are there: what else Figure 2 can show."""
+        grids = map(self.table1_grid, self.table1_tasks)
+        return tuple(line["run"] for grid in grids for line in read_results(grid.out))
 
 
 def parse_task_settings(settings: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -174,6 +209,12 @@ def _lacks(config: ReportConfig, folder: str) -> str:
     return "" if path.exists() else f"{path} is not there"
 
 
+def _lack_data(config: ReportConfig, tasks: Sequence[str]) -> str:
+    """The first task's data that are missing."""
+    missing = (_lacks(config, FOLDERS[find_task(task).name]) for task in tasks)
+    return next((found for found in missing if found), "")
+
+
 def _pos(config: ReportConfig, quiet: bool) -> PosResult:
     data = read_pos_data(config.data / "ewt", config.train_sentences)
     return part_of_speech_probe(_encoders(config), data, quiet)
@@ -205,7 +246,23 @@ def _uses(config: ReportConfig, quiet: bool) -> SenseMap:
 def _perplexity(config: ReportConfig, quiet: bool) -> PerplexityResult:
     if config.corpus is None:
         raise InputError("perplexity needs a prepared corpus")
-    return perplexities([config.model], config.corpus, quiet=quiet)
+    return perplexities(
+        [config.model],
+        config.corpus,
+        train_tokens=config.train_tokens,
+        lanes=config.lanes,
+        quiet=quiet,
+    )
+
+
+def _tasks(config: ReportConfig, quiet: bool) -> SixTasks:
+    found = [
+        six_tasks(config.table1_grid(task), config.jobs, quiet) for task in config.table1_tasks
+    ]
+    return SixTasks(
+        tuple(gain for result in found for gain in result.gains),
+        sum(result.cpu_minutes for result in found),
+    )
 
 
 def _grid(config: ReportConfig, variants: tuple[Variant, ...], quiet: bool) -> GridResult:
@@ -226,13 +283,19 @@ def _efficiency(config: ReportConfig, quiet: bool) -> Efficiency:
 
 
 def _mixes(config: ReportConfig, quiet: bool) -> MixWeights:
-    """Of the runs that use ELMo at both places: the same runs as Table 3's."""
-    return mixes_of_runs(_grid(config, (PLACES[1],), quiet).runs)
+    """Of Table 3's runs that use ELMo at both places; of other tasks, as Table 1 has them."""
+    others = [
+        grid_result(replace(config.table1_grid(task), variants=(WITH_ELMO,)))
+        for task in config.table1_tasks
+        if task not in config.tasks
+    ]
+    runs = [*_grid(config, (PLACES[1],), quiet).runs, *(run for r in others for run in r.runs)]
+    return mixes_of_runs(runs)
 
 
 def _transfer(config: ReportConfig, quiet: bool) -> Transfers:
     found = (
-        domain_transfer(config.grid(task, "transfer"), task, config.tune, config.jobs, quiet)
+        domain_transfer(config.grid(task), task, config.tune, config.jobs, quiet)
         for task in config.tasks
     )
     return Transfers(tuple(found))
@@ -267,6 +330,15 @@ def _task_command(name: str) -> Callable[[ReportConfig], str]:
 _TASK_SETTINGS = ("data", "tasks", "recipe", "task_settings", "seeds", "max_minutes")
 
 
+def _tasks_command(config: ReportConfig) -> str:
+    seeds = f" --seeds {config.table1_seeds}" if config.table1_seeds else ""
+    minutes = f" --minutes {config.max_minutes:g}" if config.max_minutes else ""
+    return (
+        f"elmokit analyse tasks {' '.join(config.table1_tasks)}{_model_option(config)} "
+        f"--data {config.data} --recipe {config.recipe}{seeds}{minutes} -o RUNS"
+    )
+
+
 def _no_pictures() -> list[Picture]:
     return []
 
@@ -296,10 +368,12 @@ SECTIONS: dict[str, Section] = {
             "perplexity",
             "Perplexity, beside a 5-gram",
             PerplexityResult,
-            ("corpus",),
+            ("corpus", "train_tokens", "lanes"),
             lambda config: "" if config.corpus else "give a prepared corpus with --corpus",
             lambda config: (
                 f"elmokit analyse perplexity {config.model or repr('')} --corpus {config.corpus}"
+                + _limit("--train-tokens", config.train_tokens)
+                + _limit("--lanes", config.lanes if config.lanes > 1 else None)
             ),
             _perplexity,
             lambda result: Exhibit([perplexity_table(result)], _no_pictures),
@@ -357,11 +431,21 @@ SECTIONS: dict[str, Section] = {
             lambda result: Exhibit([sense_map_table(result)], lambda: [sense_map_picture(result)]),
         ),
         Section(
+            "tasks",
+            "Six tasks (Table 1)",
+            SixTasks,
+            ("data", "table1_tasks", "table1_seeds", "recipe", "max_minutes"),
+            lambda config: _lack_data(config, config.table1_tasks),
+            _tasks_command,
+            _tasks,
+            lambda result: Exhibit([six_tasks_table(result)], lambda: [six_tasks_picture(result)]),
+        ),
+        Section(
             "layers",
             "Which layers (Table 2)",
             GridResult,
             (*_TASK_SETTINGS, "has_layer_norm"),
-            lambda config: _lacks(config, "nli"),
+            lambda config: _lack_data(config, config.tasks),
             _task_command("layers"),
             _layers,
             lambda result: Exhibit([grid_table(result, "Which layers (Table 2)")], _no_pictures),
@@ -371,7 +455,7 @@ SECTIONS: dict[str, Section] = {
             "Which places (Table 3)",
             GridResult,
             _TASK_SETTINGS,
-            lambda config: _lacks(config, "nli"),
+            lambda config: _lack_data(config, config.tasks),
             _task_command("places"),
             lambda config, quiet: _grid(config, PLACES, quiet),
             lambda result: Exhibit([grid_table(result, "Which places (Table 3)")], _no_pictures),
@@ -381,7 +465,7 @@ SECTIONS: dict[str, Section] = {
             "Sample efficiency (Figure 1)",
             Efficiency,
             (*_TASK_SETTINGS, "shares"),
-            lambda config: _lacks(config, "nli"),
+            lambda config: _lack_data(config, config.tasks),
             _task_command("efficiency"),
             _efficiency,
             lambda result: Exhibit(
@@ -392,8 +476,8 @@ SECTIONS: dict[str, Section] = {
             "mixes",
             "Learned mix weights (Figure 2)",
             MixWeights,
-            _TASK_SETTINGS,
-            lambda config: _lacks(config, "nli"),
+            (*_TASK_SETTINGS, "table1_runs"),
+            lambda config: _lack_data(config, config.tasks),
             lambda config: (
                 "elmokit analyse mixes " + " ".join(f"RUNS/{task}" for task in config.tasks)
             ),
@@ -405,7 +489,7 @@ SECTIONS: dict[str, Section] = {
             "Domain transfer (supplement)",
             Transfers,
             (*_TASK_SETTINGS, "tune"),
-            lambda config: _lacks(config, "nli"),
+            lambda config: _lack_data(config, config.tasks),
             _task_command("transfer"),
             _transfer,
             lambda result: Exhibit([transfer_table(result.results)], _no_pictures),

@@ -30,11 +30,15 @@ class Stored(NamedTuple):
     key: str
     value: Any
     """Plain JSON values; ``rebuild`` gives them their type again."""
+    cpu_seconds: float = 0.0
+    """Of the sitting that finished it."""
 
 
-def save_result(folder: Path, name: str, command: str, key: str, result: Any) -> None:
-    stored = {"name": name, "command": command, "key": key, "value": plain(result)}
-    write_json(folder / "results" / f"{name}.json", stored)
+def save_result(
+    folder: Path, name: str, command: str, key: str, result: Any, cpu_seconds: float = 0.0
+) -> None:
+    stored = Stored(name, command, key, plain(result), round(cpu_seconds, 1))
+    write_json(folder / "results" / f"{name}.json", stored._asdict())
 
 
 def load_result(folder: Path, name: str) -> Stored | None:

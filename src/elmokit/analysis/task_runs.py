@@ -55,10 +55,13 @@ class TaskRun(NamedTuple):
     dev: float
     test: float
     train_examples: int
-    mixes: dict[str, dict[str, Any]]
+    mixes: dict[str, dict[str, Any]] = {}  # noqa: RUF012  never changed
     """By place: the normalised ``weights`` and ``gamma``."""
-    epochs: tuple[float, ...]
+    epochs: tuple[float, ...] = ()
     """Development score after each epoch."""
+    other_tests: dict[str, float] = {}  # noqa: RUF012
+    """Score by the name of a further test set."""
+    cpu_minutes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def grid_result(grid: Grid) -> GridResult:
     """The runs of a grid that are there."""
     lines = {line["run"]: line for line in read_results(grid.out)}
     wanted = [run.name for run in grid.runs()]
-    runs = [_task_run(lines[name], grid.out) for name in wanted if name in lines]
+    runs = [_task_run(lines[name]) for name in wanted if name in lines]
     return GridResult(tuple(runs))
 
 
@@ -133,7 +136,7 @@ def read_runs(out: Path) -> GridResult:
     lines = read_results(out)
     if not lines:
         raise InputError(f"{out}: no results.jsonl with runs here; make some with  analyse layers")
-    return GridResult(tuple(_task_run(line, out) for line in lines))
+    return GridResult(tuple(_task_run(line) for line in lines))
 
 
 def check_same(grid: Grid) -> None:
@@ -157,27 +160,17 @@ def check_same(grid: Grid) -> None:
             )
 
 
-def _task_run(line: dict[str, Any], out: Path) -> TaskRun:
-    values = {name: line[name] for name in TaskRun._fields if name != "epochs"}
-    return TaskRun(**values, epochs=_epochs(out / "runs" / line["run"], line["measure"]))
+def _task_run(line: dict[str, Any]) -> TaskRun:
+    values = {name: line[name] for name in TaskRun._fields}
+    return TaskRun(**{**values, "epochs": tuple(values["epochs"])})
 
 
-def _epochs(folder: Path, measure: str) -> tuple[float, ...]:
-    """From the run's log, where its folder is still there."""
-    path = folder / "log.jsonl"
-    if not path.exists():
-        return ()
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
-    by_epoch = {line["epoch"]: line["dev"][measure] for line in lines}
-    return tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
-
-
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], digits: int = 1) -> str:
     """The mean, and the deviation of a sample where there are several seeds."""
     if not values:
         return ""
-    mean = percent(statistics.mean(values))
-    return f"{mean} ± {statistics.stdev(values):.1f}" if len(values) > 1 else mean
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else mean
 
 
 TITLES = {

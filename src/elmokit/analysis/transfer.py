@@ -1,8 +1,8 @@
 """Domain transfer (the paper's supplement): a biLM tuned on a task's text, without labels.
 
-OUT/TASK/text.txt, corpus/     the task's training sentences, each once
-         model/                the tuned biLM
-         before/, after/       the task's runs with each
+OUT/                                    the task's runs with the model as it was
+    tuned/TASK/text.txt, corpus/        the task's training sentences, each once
+               model/, runs/            the tuned biLM, and the task's runs with it
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def domain_transfer(
     grid: Grid, task: str, changes: Sequence[str] = (), jobs: int = 1, quiet: bool = False
 ) -> Transfer:
     """Tune, measure, and train the task with both models; goes on where it was killed."""
-    folder = grid.out / task
+    folder = grid.out / "tuned" / task
     corpus = folder / "corpus"
     if not (corpus / "corpus.json").exists():
         num_sentences = write_task_text(grid, task, folder / "text.txt")
@@ -52,12 +52,8 @@ def domain_transfer(
         vocabulary = words.vocabulary if words else None
         prepare([str(folder / "text.txt")], corpus, config, vocabulary=vocabulary)
     tuned = finetune(load_pretrained(grid.elmo), corpus, folder / "model", changes)
-    results = [
-        do_runs(
-            replace(grid, tasks=(task,), out=folder / name, elmo=elmo), (WITH_ELMO,), jobs, quiet
-        )
-        for name, elmo in (("before", grid.elmo), ("after", str(folder / "model")))
-    ]
+    grids = (grid, replace(grid, out=folder / "runs", elmo=str(folder / "model")))
+    results = [do_runs(replace(g, tasks=(task,)), (WITH_ELMO,), jobs, quiet) for g in grids]
     scores = [tuple(result.scores(task, WITH_ELMO.name, "test")) for result in results]
     return Transfer(
         task,

@@ -98,16 +98,47 @@ def perplexity(
     corpus: Annotated[Path, typer.Option(help="Folder of `elmokit prepare`.")],
     order: Annotated[int, typer.Option(help="Of the n-gram.")] = 5,
     train_tokens: Annotated[
-        int | None, typer.Option(help="Count the n-gram on the first so many tokens.")
+        int | None, typer.Option(help="Count the n-gram on so many: those a model has seen.")
     ] = None,
+    lanes: Annotated[int, typer.Option(help="In how many streams: its train.batch_size.")] = 1,
     json: Json = None,
 ) -> None:
     """Held-out perplexity beside a Kneser-Ney n-gram on the same words."""
     from elmokit.analysis.perplexities import perplexities, perplexity_table
     from elmokit.analysis.results import present
 
-    result = perplexities(models, corpus, order, train_tokens)
+    result = perplexities(models, corpus, order, train_tokens, lanes)
     present(result, [perplexity_table(result)], json)
+
+
+@analyse.command()
+def tasks(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Which; default: all six.", metavar="TASK...")
+    ] = None,
+    *,
+    data: Data,
+    out: Runs,
+    model: Model = "",
+    files: Files = None,
+    recipe: Recipe = "cpu",
+    settings: Settings = None,
+    seeds: Seeds = None,
+    minutes: Minutes = 0.0,
+    jobs: Jobs = 1,
+    picture: Figure = None,
+    json: Json = None,
+) -> None:
+    """Every task with and without ELMo (Table 1)."""
+    from elmokit.analysis import paper
+    from elmokit.analysis.results import present
+    from elmokit.analysis.six_tasks import six_tasks, six_tasks_picture, six_tasks_table
+    from elmokit.analysis.task_runs import make_grid
+
+    names = tasks or list(paper.TASKS)
+    grid = make_grid(names, data, out, model, files, recipe, settings, seeds, minutes)
+    result = six_tasks(grid, jobs)
+    present(result, [six_tasks_table(result)], json, picture, lambda: six_tasks_picture(result))
 
 
 @analyse.command()

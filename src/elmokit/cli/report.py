@@ -21,30 +21,45 @@ def report(
         str,
         typer.Option(
             help="Sections to compute, separated by commas: demo, perplexity, senses, pos, "
-            "neighbours, uses, layers, places, efficiency, mixes, transfer; 'none' writes the "
-            "page from what is there. Default: all."
+            "neighbours, uses, tasks, layers, places, efficiency, mixes, transfer; 'none' writes "
+            "the page from what is there. Default: all."
         ),
     ] = "",
     corpus: Annotated[
         Path | None, typer.Option(help="Folder of `elmokit prepare`, for perplexity.")
     ] = None,
+    train_tokens: Annotated[
+        int | None, typer.Option(help="Tokens the model has seen: the n-gram counts just those.")
+    ] = None,
+    lanes: Annotated[int, typer.Option(help="In how many streams: its train.batch_size.")] = 1,
     text: Annotated[
         list[str] | None, typer.Option(help="Plain text, for neighbours; may be given again.")
     ] = None,
     word: Annotated[str, typer.Option(help="Whose uses are drawn.")] = "play",
-    tasks: Annotated[str, typer.Option(help="For Tables 2 and 3 and the figures.")] = (
+    table1_tasks: Annotated[str, typer.Option(help="For Table 1.")] = (
+        "squad,entailment,srl,coref,ner,sentiment"
+    ),
+    table1_seeds: Annotated[
+        int | None, typer.Option(help="Runs of each kind in Table 1; default: by task.")
+    ] = None,
+    tasks: Annotated[str, typer.Option(help="For Tables 2 and 3, figures and transfer.")] = (
         "entailment,srl"
     ),
     shares: Annotated[str, typer.Option(help="Of Figure 1, in percent.")] = "1,10,100",
     recipe: Annotated[str, typer.Option(help="cpu or paper.")] = "cpu",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="TASK:TABLE.NAME=VALUE, as in srl:data.train_limit=3000."),
+        typer.Option(
+            "--set",
+            help="TASK:TABLE.NAME=VALUE, as in srl:data.train_limit=3000; not for Table 1.",
+        ),
     ] = None,
     tune: Annotated[
         list[str] | None, typer.Option(help="train.NAME=VALUE, for the transfer's fine-tuning.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Runs of each kind.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs of each kind elsewhere; default: by task.")
+    ] = None,
     minutes: Annotated[float, typer.Option(help="At most so long a run; 0: the recipe's.")] = 0.0,
     layer_norm: Annotated[bool, typer.Option(help="Table 2 with layer norm too.")] = False,
     jobs: Annotated[int, typer.Option(help="Task runs at a time.")] = 1,
@@ -61,8 +76,12 @@ def report(
         data=data,
         model=model,
         corpus=corpus,
+        train_tokens=train_tokens,
+        lanes=lanes,
         text=tuple(text or ()),
         word=word,
+        table1_tasks=tuple(table1_tasks.split(",")),
+        table1_seeds=table1_seeds,
         tasks=tuple(tasks.split(",")),
         shares=parse_shares(shares),
         recipe=recipe,
