@@ -7,30 +7,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.analysis import report as report_module
 from elmokit.analysis.demo import demo
-from elmokit.analysis.findings import (
+from elmokit.analysis.part_of_speech import PosResult, PosScore
+from elmokit.analysis.perplexities import ModelPerplexity, PerplexityResult, perplexity_table
+from elmokit.analysis.report import make
+from elmokit.analysis.report.config import ReportConfig, parse_task_settings
+from elmokit.analysis.report.findings import (
     context_helps_senses,
     context_helps_syntax,
     higher_layer_for_senses,
     lower_layer_for_syntax,
     lower_than_ngram,
 )
-from elmokit.analysis.part_of_speech import PosResult, PosScore
-from elmokit.analysis.perplexities import ModelPerplexity, PerplexityResult, perplexity_table
-from elmokit.analysis.report import make_report
-from elmokit.analysis.report_sections import (
-    SECTIONS,
-    Efficiency,
-    ReportConfig,
-    Section,
-    find_sections,
-    parse_task_settings,
-)
+from elmokit.analysis.report.make import make_report
+from elmokit.analysis.report.section import Section
+from elmokit.analysis.report.sections import SECTIONS, find_sections
+from elmokit.analysis.report.summary import layers_table
+from elmokit.analysis.report.task_sections import Efficiency
 from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
 from elmokit.analysis.senses import SenseScore, SensesResult
-from elmokit.analysis.summary import layers_table
 from elmokit.analysis.tables import Table
 from elmokit.analysis.task_runs import read_runs
 from elmokit.analysis.uses import Use
@@ -118,9 +114,7 @@ def counting(config: ReportConfig, monkeypatch: pytest.MonkeyPatch) -> list[str]
         return section._replace(compute=compute)
 
     wrapped = {name: wrap(section) for name, section in SECTIONS.items()}
-    monkeypatch.setattr(
-        report_module, "find_sections", lambda names: [wrapped[name] for name in names]
-    )
+    monkeypatch.setattr(make, "find_sections", lambda names: [wrapped[name] for name in names])
     return computed
 
 

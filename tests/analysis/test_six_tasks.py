@@ -3,7 +3,7 @@
 import pytest
 
 from elmokit.analysis import paper
-from elmokit.analysis.findings import elmo_helps_every_task
+from elmokit.analysis.report.findings import elmo_helps_every_task
 from elmokit.analysis.six_tasks import (
     error_reduction,
     gains_of_runs,

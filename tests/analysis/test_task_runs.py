@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.analysis.findings import (
+from elmokit.analysis.mix_weights import Mix, MixWeights, mix_picture, mix_table, read_mixes
+from elmokit.analysis.report.findings import (
     all_layers_beat_the_last,
     elmo_needs_less_data,
     input_favours_the_first_layer,
     places_differ_by_task,
     tuning_lowers_perplexity,
 )
-from elmokit.analysis.mix_weights import Mix, MixWeights, mix_picture, mix_table, read_mixes
 from elmokit.analysis.sample_efficiency import (
     Point,
     SampleEfficiency,

@@ -67,8 +67,8 @@ def report(
     semcor_sentences: Annotated[int | None, typer.Option(help="Of the senses.")] = None,
 ) -> None:
     """Compute what is not there yet, and write one page of it all."""
-    from elmokit.analysis.report import make_report
-    from elmokit.analysis.report_sections import ReportConfig, parse_task_settings
+    from elmokit.analysis.report.config import ReportConfig, parse_task_settings
+    from elmokit.analysis.report.make import make_report
     from elmokit.analysis.sample_efficiency import parse_shares
 
     config = ReportConfig(

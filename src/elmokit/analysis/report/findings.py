@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import mean, variance
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elmokit.analysis.mix_weights import MixWeights
 from elmokit.analysis.part_of_speech import PosResult
@@ -227,3 +227,29 @@ def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
         _verdict([r.before - r.after for r in results], [0.0] * len(results)),
         f"{each} (paper: SNLI 72.1 to 16.8)",
     )
+
+
+def find_out(results: dict[str, Any], model: str) -> list[Finding]:
+    """The paper's findings for which there are numbers."""
+    found = []
+    if "tasks" in results:
+        found.append(elmo_helps_every_task(results["tasks"]))
+    if "pos" in results:
+        found.append(lower_layer_for_syntax(results["pos"], model))
+        found.append(context_helps_syntax(results["pos"], model))
+    if "senses" in results:
+        found.append(higher_layer_for_senses(results["senses"], model))
+        found.append(context_helps_senses(results["senses"], model))
+    if "layers" in results:
+        found.append(all_layers_beat_the_last(results["layers"]))
+    if "places" in results:
+        found.append(places_differ_by_task(results["places"]))
+    if "efficiency" in results:
+        found.append(elmo_needs_less_data(results["efficiency"].results))
+    if "mixes" in results:
+        found.append(input_favours_the_first_layer(results["mixes"]))
+    if "transfer" in results:
+        found.append(tuning_lowers_perplexity(results["transfer"].results))
+    if "perplexity" in results:
+        found.append(lower_than_ngram(results["perplexity"]))
+    return [finding for finding in found if finding is not None]

@@ -1,0 +1,90 @@
+"""The settings of a report, and the runs of task models that follow from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elmokit.analysis import paper
+from elmokit.errors import InputError
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.grid import Grid, read_results
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What a report is made of."""
+
+    out: Path
+    data: Path
+    """Folder with ewt, wsd, glove, nli, ewt-propbank ... unpacked."""
+    model: str = ""
+    corpus: Path | None = None
+    """A prepared corpus, for perplexity."""
+    train_tokens: int | None = None
+    """Of that corpus, what the model has seen, in ``lanes`` streams; None: all."""
+    lanes: int = 1
+    text: tuple[str, ...] = ()
+    """Plain text, for neighbours."""
+    word: str = "play"
+    """Whose uses are drawn."""
+    tasks: tuple[str, ...] = ("entailment", "srl")
+    """Of Tables 2 and 3, the figures and the transfer; Table 1 has ``table1_tasks``."""
+    table1_tasks: tuple[str, ...] = tuple(paper.TASKS)
+    table1_seeds: int | None = None
+    """None: three for the small tasks, one for the others."""
+    shares: tuple[float, ...] = (0.01, 0.1, 1.0)
+    recipe: str = "cpu"
+    task_settings: tuple[tuple[str, str], ...] = ()
+    """(task, TABLE.NAME=VALUE): for all runs of a task but those of Table 1."""
+    tune: tuple[str, ...] = ()
+    """train.NAME=VALUE: for the fine-tuning of the transfer section."""
+    seeds: int | None = None
+    max_minutes: float = 0.0
+    jobs: int = 1
+    has_layer_norm: bool = False
+    """Table 2 with layer norm too."""
+    train_sentences: int | None = None
+    """Of the part-of-speech probe; None: all."""
+    semcor_sentences: int | None = None
+
+    def grid(self, task: str) -> Grid:
+        """Of one task's runs, for all but Table 1."""
+        settings = tuple(setting for name, setting in self.task_settings if name == task)
+        return replace(
+            self._grid(self.out / "runs" / task, settings), tasks=(task,), seeds=self.seeds
+        )
+
+    def table1_grid(self, task: str) -> Grid:
+        """The recipe as it is. Runs without other settings lie with those of ``grid``."""
+        has_settings = any(name == task for name, _ in self.task_settings)
+        folder = self.out / ("table1" if has_settings else "runs") / task
+        return replace(self._grid(folder, ()), tasks=(task,), seeds=self.table1_seeds)
+
+    def _grid(self, out: Path, settings: tuple[str, ...]) -> Grid:
+        return Grid(
+            tasks=(),
+            variants=(),
+            data=self.data,
+            out=out,
+            elmo=self.model or None,
+            recipe=self.recipe,
+            settings=settings,
+            max_minutes=self.max_minutes,
+        )
+
+    @property
+    def table1_runs(self) -> tuple[str, ...]:
+        """Those that are there: what else Figure 2 can show."""
+        grids = map(self.table1_grid, self.table1_tasks)
+        return tuple(line["run"] for grid in grids for line in read_results(grid.out))
+
+
+def parse_task_settings(settings: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """ "srl:data.train_limit=3000" -> ("srl", "data.train_limit=3000")."""
+    pairs = []
+    for setting in settings:
+        task, colon, rest = setting.partition(":")
+        if not colon:
+            raise InputError(f"--set {setting}: write it as TASK:TABLE.NAME=VALUE")
+        pairs.append((find_task(task).name, rest))
+    return tuple(pairs)
