@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import RunOptions, with_run_options
 
 analyse = typer.Typer(help="The paper's analysis, one command a table or figure.")
 app.add_typer(analyse, name="analyse", no_args_is_help=True)
@@ -21,22 +22,6 @@ Encoders = Annotated[
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON too.")]
 Figure = Annotated[Path | None, typer.Option("--picture", help="Draw it too, .png or .svg.")]
 Tasks = Annotated[list[str], typer.Argument(help="ner, sentiment, entailment, srl, coref, squad.")]
-Model = Annotated[
-    str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
-]
-Data = Annotated[Path, typer.Option(help="Folder with glove, nli, sst, ewt-propbank ... in it.")]
-Runs = Annotated[Path, typer.Option("-o", "--out", help="Folder for the runs; they go on there.")]
-Files = Annotated[
-    list[str] | None,
-    typer.Option(help="Your own training, development and test file (give it three times)."),
-]
-Recipe = Annotated[str, typer.Option(help="cpu or paper: elmokit's own settings, by task.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="TABLE.NAME=VALUE, for every run.")
-]
-Seeds = Annotated[int | None, typer.Option(help="Runs of each kind; default: by task.")]
-Minutes = Annotated[float, typer.Option(help="At most so long a run; 0: as the recipe says.")]
-Jobs = Annotated[int, typer.Option(help="Runs at a time, a core each.")]
 
 
 @analyse.command()
@@ -112,20 +97,13 @@ def perplexity(
 
 
 @analyse.command()
+@with_run_options
 def tasks(
     tasks: Annotated[
         list[str] | None, typer.Argument(help="Which; default: all six.", metavar="TASK...")
     ] = None,
     *,
-    data: Data,
-    out: Runs,
-    model: Model = "",
-    files: Files = None,
-    recipe: Recipe = "cpu",
-    settings: Settings = None,
-    seeds: Seeds = None,
-    minutes: Minutes = 0.0,
-    jobs: Jobs = 1,
+    runs: RunOptions,
     picture: Figure = None,
     json: Json = None,
 ) -> None:
@@ -133,75 +111,45 @@ def tasks(
     from elmokit.analysis import paper
     from elmokit.analysis.results import present
     from elmokit.analysis.six_tasks import six_tasks, six_tasks_picture, six_tasks_table
-    from elmokit.analysis.task_runs import make_grid
 
-    names = tasks or list(paper.TASKS)
-    grid = make_grid(names, data, out, model, files, recipe, settings, seeds, minutes)
-    result = six_tasks(grid, jobs)
+    result = six_tasks(runs.grid(tasks or list(paper.TASKS)), runs.jobs)
     present(result, [six_tasks_table(result)], json, picture, lambda: six_tasks_picture(result))
 
 
 @analyse.command()
+@with_run_options
 def layers(
     tasks: Tasks,
-    data: Data,
-    out: Runs,
-    model: Model = "",
+    runs: RunOptions,
     layer_norm: Annotated[bool, typer.Option(help="Each kind with layer norm too.")] = True,
-    files: Files = None,
-    recipe: Recipe = "cpu",
-    settings: Settings = None,
-    seeds: Seeds = None,
-    minutes: Minutes = 0.0,
-    jobs: Jobs = 1,
     json: Json = None,
 ) -> None:
     """Which layers: baseline, last, average, all with lambda 1 and 0.001 (Table 2)."""
     from elmokit.analysis.results import present
-    from elmokit.analysis.task_runs import LAYERS, NORMALISED, do_runs, grid_table, make_grid
+    from elmokit.analysis.task_runs import LAYERS, NORMALISED, do_runs, grid_table
 
-    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
     variants = (*LAYERS, *NORMALISED) if layer_norm else LAYERS
-    result = do_runs(grid, variants, jobs)
+    result = do_runs(runs.grid(tasks), variants, runs.jobs)
     present(result, [grid_table(result, "Which layers (Table 2)")], json)
 
 
 @analyse.command()
-def places(
-    tasks: Tasks,
-    data: Data,
-    out: Runs,
-    model: Model = "",
-    files: Files = None,
-    recipe: Recipe = "cpu",
-    settings: Settings = None,
-    seeds: Seeds = None,
-    minutes: Minutes = 0.0,
-    jobs: Jobs = 1,
-    json: Json = None,
-) -> None:
+@with_run_options
+def places(tasks: Tasks, runs: RunOptions, json: Json = None) -> None:
     """Which places: ELMo at the input, at the output, at both (Table 3)."""
     from elmokit.analysis.results import present
-    from elmokit.analysis.task_runs import PLACES, do_runs, grid_table, make_grid
+    from elmokit.analysis.task_runs import PLACES, do_runs, grid_table
 
-    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
-    result = do_runs(grid, PLACES, jobs)
+    result = do_runs(runs.grid(tasks), PLACES, runs.jobs)
     present(result, [grid_table(result, "Which places (Table 3)")], json)
 
 
 @analyse.command()
+@with_run_options
 def efficiency(
     tasks: Tasks,
-    data: Data,
-    out: Runs,
-    model: Model = "",
+    runs: RunOptions,
     shares: Annotated[str, typer.Option(help="Of the training data, in percent.")] = "0.1,1,10,100",
-    files: Files = None,
-    recipe: Recipe = "cpu",
-    settings: Settings = None,
-    seeds: Seeds = None,
-    minutes: Minutes = 0.0,
-    jobs: Jobs = 1,
     pictures: Annotated[Path | None, typer.Option(help="Folder to draw into.")] = None,
     json: Json = None,
 ) -> None:
@@ -214,11 +162,10 @@ def efficiency(
         parse_shares,
         sample_efficiency,
     )
-    from elmokit.analysis.task_runs import make_grid
 
-    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
+    grid = runs.grid(tasks)
     wanted = parse_shares(shares)
-    results = [sample_efficiency(grid, task, wanted, jobs) for task in tasks]
+    results = [sample_efficiency(grid, task, wanted, runs.jobs) for task in tasks]
     present(results, [efficiency_table(results)], json)
     if pictures is not None:
         write_pictures(efficiency_pictures(results), pictures)
@@ -244,27 +191,19 @@ def mixes(
 
 
 @analyse.command()
+@with_run_options
 def transfer(
     tasks: Tasks,
-    data: Data,
-    out: Runs,
-    model: Model = "",
+    runs: RunOptions,
     tune: Annotated[
         list[str] | None, typer.Option(help="train.NAME=VALUE, for the fine-tuning.")
     ] = None,
-    files: Files = None,
-    recipe: Recipe = "cpu",
-    settings: Settings = None,
-    seeds: Seeds = None,
-    minutes: Minutes = 0.0,
-    jobs: Jobs = 1,
     json: Json = None,
 ) -> None:
     """Perplexity on a task's text before and after fine-tuning, and the task with each."""
     from elmokit.analysis.results import present
-    from elmokit.analysis.task_runs import make_grid
     from elmokit.analysis.transfer import domain_transfer, transfer_table
 
-    grid = make_grid(tasks, data, out, model, files, recipe, settings, seeds, minutes)
-    results = [domain_transfer(grid, task, tune or (), jobs) for task in tasks]
+    grid = runs.grid(tasks)
+    results = [domain_transfer(grid, task, tune or (), runs.jobs) for task in tasks]
     present(results, [transfer_table(results)], json)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import Model
 
 
 @app.command()
@@ -14,9 +15,7 @@ def report(
     data: Annotated[
         Path, typer.Option(help="Folder with ewt, wsd, glove, nli ... unpacked in it.")
     ] = Path("data"),
-    model: Annotated[
-        str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
-    ] = "",
+    model: Model = "",
     only: Annotated[
         str,
         typer.Option(

@@ -7,10 +7,8 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.analyse import analyse
+from elmokit.cli.options import Model
 
-Model = Annotated[
-    str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
-]
 Static = Annotated[
     Path | None, typer.Option(help="Static vectors (GloVe or word2vec) to stand beside.")
 ]

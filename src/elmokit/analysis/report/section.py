@@ -8,13 +8,13 @@ from elmokit.analysis.report.config import ReportConfig
 from elmokit.analysis.tables import Table
 
 
-def no_pictures() -> list[Picture]:
+def _no_pictures() -> list[Picture]:
     return []
 
 
 class Exhibit(NamedTuple):
     tables: list[Table]
-    pictures: Callable[[], list[Picture]] = no_pictures
+    pictures: Callable[[], list[Picture]] = _no_pictures
     """Drawn only where matplotlib is there."""
 
 
