@@ -1,5 +1,6 @@
 """Where a run begins: with the frequencies of the words, or with a model trained before."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import torch
 from tiny_corpus import tiny_recipe, write_sentences
 
 from elmokit.errors import InputError
+from elmokit.pretrain import loop
+from elmokit.pretrain.batches import Batch, BatchMaker, ahead
 from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.export import export
 from elmokit.pretrain.loop import train
@@ -57,6 +60,25 @@ def test_a_run_begins_with_the_weights_and_the_softmax_of_a_model(
         assert torch.equal(weight, bilm.state_dict()[name]), name
     assert torch.equal(softmax.weight, trained.output_words.softmax.weight)
     assert torch.equal(softmax.bias, trained.output_words.softmax.bias)
+
+
+def test_a_run_reads_on_where_its_model_ended(
+    tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[int, int]] = []
+
+    def watched(
+        maker: BatchMaker, positions: Iterator[tuple[int, int]], depth: int = 2
+    ) -> Iterator[Batch]:
+        read.extend(positions)
+        return ahead(maker, iter(read), depth)
+
+    monkeypatch.setattr(loop, "ahead", watched)
+    result = train(tiny_recipe(max_tokens=240, skip_tokens=48), tiny_data, tmp_path / "run")
+    assert read == [(0, step) for step in range(2, 12)]  # steps of 24 tokens
+    assert result.tokens == 240
+    with pytest.raises(InputError, match="leaves nothing of the 1 epochs"):
+        train(tiny_recipe(skip_tokens=10**9), tiny_data, tmp_path / "other")
 
 
 def test_a_model_of_other_sizes_is_refused_with_the_part_that_differs(

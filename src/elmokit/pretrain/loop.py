@@ -137,6 +137,7 @@ class Trainer:
         self.evaluations_since_best = 0
         self.is_asked_to_stop = False
         self.tokens_a_step = config.batch_size * config.window
+        self.skipped_steps = config.skip_tokens // self.tokens_a_step
         self.epoch_steps, self.total_steps = self._budget()
 
     def _budget(self) -> tuple[list[int], int]:
@@ -150,7 +151,12 @@ class Trainer:
                 f"{config.window} tokens: lower train.batch_size or train.window"
             )
         unused = num_epochs - config.num_epochs
-        total = sum(steps) - int(unused * steps[-1])
+        total = sum(steps) - int(unused * steps[-1]) - self.skipped_steps
+        if self.skipped_steps and total < 1:
+            raise InputError(
+                f"train.skip_tokens = {config.skip_tokens:,} leaves nothing of the "
+                f"{config.num_epochs:g} epochs to train on"
+            )
         if config.max_tokens is not None:
             total = min(total, -(-config.max_tokens // self.tokens_a_step))
         return steps, max(1, total)
@@ -160,7 +166,9 @@ class Trainer:
         every = (
             (epoch, step) for epoch, steps in enumerate(self.epoch_steps) for step in range(steps)
         )
-        return itertools.islice(every, self.step, self.total_steps)
+        return itertools.islice(
+            every, self.skipped_steps + self.step, self.skipped_steps + self.total_steps
+        )
 
     def run(self) -> TrainResult:
         config = self.recipe.train
@@ -215,7 +223,7 @@ class Trainer:
         forward, backward = (sum(side) / len(losses) for side in zip(*losses, strict=True))
         kind = "sampled" if self.maker.sampler else "full-softmax"
         seconds_left = (self.total_steps - self.step) / rate
-        epoch = self.step / self.epoch_steps[0]
+        epoch = (self.skipped_steps + self.step) / self.epoch_steps[0]
         log.write(
             "train",
             self.step,

@@ -25,6 +25,8 @@ class TrainConfig:
 
     start_from: str = ""
     """A model whose weights and softmax the run begins with; empty: weights drawn at random."""
+    skip_tokens: int = 0
+    """Of the first epoch, what ``start_from`` has read already; counted in no budget."""
     vectors: str = ""
     """Static vectors (a GloVe file or folder) that softmax and character CNN begin with."""
     vectors_steps: int = 2000
@@ -69,7 +71,7 @@ class TrainConfig:
         ):  # fmt: skip
             value = getattr(self, name)
             require(value >= 1, f"train.{name} must be at least 1, got {value}")
-        for name in ("num_negatives", "patience"):
+        for name in ("num_negatives", "patience", "skip_tokens", "vectors_steps"):
             require(getattr(self, name) >= 0, f"train.{name} must not be negative")
         for name in ("decay_share", "warmup_share", "dropout", "reset_share"):
             value = getattr(self, name)
