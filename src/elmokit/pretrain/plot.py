@@ -18,7 +18,7 @@ def plot_run(run: Path, out: Path) -> None:
         import matplotlib
 
         matplotlib.use("Agg")
-        from matplotlib import pyplot
+        from matplotlib import pyplot, ticker
     except ImportError:
         raise missing_extra("matplotlib", "plot", "drawing a run") from None
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
@@ -34,6 +34,8 @@ def plot_run(run: Path, out: Path) -> None:
             style, label=name,
         )  # fmt: skip
     left.set(title="held-out perplexity (full softmax)", xlabel="million tokens", yscale="log")
+    for axis_part in ("major", "minor"):  # 120 rather than 1.2 x 10^2
+        getattr(left.yaxis, f"set_{axis_part}_formatter")(ticker.ScalarFormatter())
     right.set(title="training loss (not comparable with it)", xlabel="million tokens")
     rates = right.twinx()
     rates.plot(
