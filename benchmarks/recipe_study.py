@@ -18,11 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from elmokit.files import write_json
-from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.distributed import World
 from elmokit.pretrain.loop import Trainer, TrainResult
 from elmokit.pretrain.recipe import read_recipe
@@ -85,10 +84,7 @@ def train(name: str, corpus: Corpus, max_tokens: int, out: Path) -> TrainResult:
 
 
 def with_heldout(corpus: Corpus, num_positions: int) -> Corpus:
-    """The corpus with only the first sentences of its held-out part."""
-    whole = corpus.heldout
-    count = int(np.searchsorted(whole.starts, num_positions))
-    return replace(corpus, heldout=Split(whole.tokens[: whole.starts[count]], whole.starts[:count]))
+    return replace(corpus, heldout=corpus.heldout.head(num_positions))
 
 
 def run_all(names: list[str], data: Path, out: Path, seconds: float, jobs: int) -> None:

@@ -37,6 +37,14 @@ class Split:
         """Words; the markers are not counted."""
         return len(self.tokens) - len(self.starts)
 
+    def head(self, max_tokens: int | None) -> "Split":
+        """The first sentences, about ``max_tokens`` tokens of them; None: all."""
+        if max_tokens is None or max_tokens >= len(self.tokens):
+            return self
+        count = max(1, int(np.searchsorted(self.starts, max_tokens)))
+        end = int(self.starts[count]) if count < len(self.starts) else len(self.tokens)
+        return Split(self.tokens[:end], self.starts[:count])
+
 
 @dataclass(frozen=True)
 class Lexicon:

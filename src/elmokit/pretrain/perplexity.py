@@ -57,7 +57,7 @@ def measure_perplexity(
     quiet: bool = False,
 ) -> Perplexity:
     """``fresh``: every sentence from zeros; ``carried``: from the state the last one left."""
-    split = _head(split, max_tokens)
+    split = split.head(max_tokens)
     num_lanes = max(1, min(MAX_LANES, len(split.starts)))
     windows = Windows(split, len(corpus.vocabulary), Lanes(num_lanes, 0, num_lanes), WINDOW, seed=0)
     maker = BatchMaker(corpus, windows, bilm.config, TrainConfig(), rank=0)
@@ -123,12 +123,3 @@ def _both_directions(
     return side_by_side(
         lambda: run(bilm.forward_lstm, 0), lambda: run(bilm.backward_lstm, 1), device
     )
-
-
-def _head(split: Split, max_tokens: int | None) -> Split:
-    """The first sentences of a split, about ``max_tokens`` tokens of them."""
-    if max_tokens is None or max_tokens >= len(split.tokens):
-        return split
-    count = max(1, int(np.searchsorted(split.starts, max_tokens)))
-    end = int(split.starts[count]) if count < len(split.starts) else len(split.tokens)
-    return Split(split.tokens[:end], split.starts[:count])
