@@ -6,6 +6,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.model.bilm import BiLm
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+
 settings.register_profile(
     "elmokit",
     deadline=None,  # tests never depend on a clock
@@ -22,6 +28,19 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip(f"{path} is absent: published fixtures cannot be compared")
     return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny native model on disk, for tests of commands and programs."""
+    torch.manual_seed(3)
+    config = ModelConfig(
+        lstm=LstmConfig(dim=9, projection_dim=4),
+        char_cnn=CharCnnConfig(embedding_dim=3, filters=((1, 3), (2, 5)), num_highway=1),
+    )
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    write_native(PretrainedModel(BiLm(config), TokenIndexer.utf8(), "native", "tiny"), folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -13,27 +13,10 @@ from typer.testing import CliRunner, Result
 
 import elmokit
 from elmokit.cli import app, embedding  # noqa: F401  importing adds the commands
-from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.embed import command
 from elmokit.embed.embedder import WINDOW_TOKENS
 from elmokit.embed.inputs import Item
 from elmokit.errors import InputError
-from elmokit.model.bilm import BiLm
-from elmokit.text.token_ids import TokenIndexer
-from elmokit.weights.native import write_native
-from elmokit.weights.pretrained import PretrainedModel
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(3)
-    config = ModelConfig(
-        lstm=LstmConfig(dim=9, projection_dim=4),
-        char_cnn=CharCnnConfig(embedding_dim=3, filters=((1, 3), (2, 5)), num_highway=1),
-    )
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    write_native(PretrainedModel(BiLm(config), TokenIndexer.utf8(), "native", "tiny"), folder)
-    return folder
 
 
 def run(*arguments: object, text: str | None = None) -> Result:

@@ -6,27 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-
-from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
-from elmokit.model.bilm import BiLm
-from elmokit.text.token_ids import TokenIndexer
-from elmokit.weights.native import write_native
-from elmokit.weights.pretrained import PretrainedModel
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    torch.manual_seed(5)
-    config = ModelConfig(
-        lstm=LstmConfig(dim=9, projection_dim=4),
-        char_cnn=CharCnnConfig(embedding_dim=3, filters=((1, 3), (2, 5)), num_highway=1),
-    )
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    write_native(PretrainedModel(BiLm(config), TokenIndexer.utf8(), "native", "tiny"), folder)
-    return folder
 
 
 def run(
