@@ -70,21 +70,21 @@ def test_span_vectors_are_first_last_attention_and_width(tiny_elmo: Embedder) ->
 def test_antecedent_scores_are_those_of_the_net_over_whole_pairs(tiny_elmo: Embedder) -> None:
     model = small_model(tiny_elmo)
     spans = torch.randn(6, model.antecedent_scorer.of_later.in_features)
-    later, antecedents = torch.tensor([5, 3]), torch.tensor([[4, 0], [2, 1]])
+    later, earlier = torch.tensor([5, 5, 3, 3]), torch.tensor([4, 0, 2, 1])
     scorer = model.antecedent_scorer
     parts = [scorer.of_later, scorer.of_earlier, scorer.of_product, scorer.of_distance]
-    classes = torch.tensor([[0, 4], [0, 1]])  # of the distances 1, 5; 1, 2
+    classes = torch.tensor([0, 4, 0, 1])  # of the distances 1, 5; 1, 2
     pairs = torch.cat(
         [
-            spans[later][:, None].expand(-1, 2, -1),
-            spans[antecedents],
-            spans[later][:, None] * spans[antecedents],
+            spans[later],
+            spans[earlier],
+            spans[later] * spans[earlier],
             scorer.distances(classes),
         ],
         dim=-1,
     )
     expected = scorer.rest(joined(parts, pairs)).squeeze(-1)
-    torch.testing.assert_close(scorer(spans, later, antecedents), expected)
+    torch.testing.assert_close(scorer(spans, later, earlier), expected)
 
 
 def test_scoring_pairs_in_pieces_changes_nothing(

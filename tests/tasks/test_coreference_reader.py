@@ -5,11 +5,8 @@ import pytest
 from elmokit.errors import InputError
 from elmokit.tasks.readers.coreference import (
     CorefDocument,
-    join_files,
-    named_split,
     parse_documents,
     read_coreference,
-    split_by_name,
     without_singletons,
 )
 
@@ -95,26 +92,6 @@ def test_a_folder_is_read_in_order_of_name(tmp_path: Path) -> None:
         "nw/x part 1",
         "nw/y",
     ]
-
-
-def test_a_folder_splits_80_10_10_by_name(tmp_path: Path) -> None:
-    for number in range(20):
-        write(tmp_path, ONTOGUM, f"{number:02d}.conll")
-    split = split_by_name(tmp_path)
-    assert [len(part) for part in split] == [16, 2, 2]
-    assert [path.stem for path in split.dev + split.test] == ["16", "17", "18", "19"]
-
-
-def test_joined_files_read_as_the_files_do(tmp_path: Path) -> None:
-    files = [write(tmp_path, CONLL_2012, "a.conll"), write(tmp_path, CONLL_2012, "b.conll")]
-    join_files(files, tmp_path / "all")
-    assert read_coreference(tmp_path / "all") == 2 * read_coreference(files[0])
-
-
-def test_a_named_split_lists_the_files_that_exist(tmp_path: Path) -> None:
-    path = write(tmp_path, ONTOGUM, "GUM_a.conll")
-    splits = write(tmp_path, "# Splits\n\n## dev\n\n  * GUM_b\n\n## test\n\n  * GUM_a\n  * GUM_c\n")
-    assert named_split(tmp_path, splits, "test") == [path]
 
 
 def test_typed_text_is_split_into_documents_sentences_and_tokens() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.tasks.metrics.entities import entity_f1
-from elmokit.tasks.readers.entities import Entity, spans_of
+from elmokit.tasks.readers.entities import Entity, entities_of
 
 TAGS = st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])
 PAIRS = st.lists(st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=8), min_size=1, max_size=5)
@@ -17,7 +17,7 @@ def test_f1_of_any_iob_tags_equals_seqeval(pairs: list[list[tuple[str, str]]]) -
     seqeval = pytest.importorskip("seqeval.metrics")
     gold = [[pair[0] for pair in sentence] for sentence in pairs]
     predicted = [[pair[1] for pair in sentence] for sentence in pairs]
-    scores = entity_f1([spans_of(tags) for tags in gold], [spans_of(tags) for tags in predicted])
+    scores = entity_f1(list(map(entities_of, gold)), list(map(entities_of, predicted)))
     assert scores.main == pytest.approx(100 * seqeval.f1_score(gold, predicted), abs=1e-9)
     expected = 100 * seqeval.precision_score(gold, predicted)
     assert scores.every["precision"] == pytest.approx(expected, abs=1e-9)

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 from test_overfit_a import CASES, entity_file, sentiment_file
+from tiny_model import tiny_pretrained
 
+import elmokit
+from elmokit.errors import InputError
 from elmokit.tasks import grid as grid_module
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.benchmark_data import (
@@ -14,9 +17,10 @@ from elmokit.tasks.benchmark_data import (
     benchmark_splits,
     hold_out_by_premise,
 )
-from elmokit.tasks.grid import Grid, Variant, read_results, run_grid
+from elmokit.tasks.grid import Grid, Variant, finished, read_results, run_grid
 from elmokit.tasks.readers.entailment import SentencePair
 from elmokit.tasks.run import CacheConfig
+from elmokit.weights.native import write_native
 
 VARIANTS = (Variant("baseline", ("elmo.where=none",)), Variant("elmo", ()))
 FILES = {"ner": entity_file, "sentiment": sentiment_file}
@@ -53,13 +57,60 @@ def test_every_run_leaves_one_line_and_is_not_done_again(
 ) -> None:
     grid = grid_of(small_data, tiny_elmo_folder)
     results = run_grid(grid, quiet=True)
+    bilm = elmokit.load(tiny_elmo_folder).fingerprint[:8]
     assert [r["run"] for r in results] == [
-        "ner-baseline-1", "ner-elmo-1", "ner-baseline-2", "ner-elmo-2",
+        "ner-baseline-1", f"ner-elmo-1-{bilm}", "ner-baseline-2", f"ner-elmo-2-{bilm}",
     ]  # fmt: skip
     assert [r["elmo"] is None for r in results] == [True, False, True, False]
     assert all(r["test_examples"] == 7 for r in results)
     assert run_grid(grid, quiet=True) == results
     assert results[0]["config"]["elmo"]["where"] == "none"
+
+
+def test_a_run_of_other_settings_is_not_taken_for_this_one(
+    small_data: Path, tiny_elmo_folder: Path
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), variants=VARIANTS[:1], seeds=1)
+    (result,) = run_grid(grid, quiet=True)
+    for other, what in (
+        (
+            replace(grid, settings=(*grid.settings, "words.dim=9")),
+            r"ner-baseline-1 .* \(\[words\]\)",
+        ),
+        (replace(grid, max_minutes=7.0), r"\[fit\]"),
+        (replace(grid, files=("a", "b", "c")), r"\(files\)"),
+    ):
+        with pytest.raises(InputError, match=what):
+            run_grid(other, quiet=True)
+    assert finished(grid) == [result]
+
+
+def test_nothing_is_started_or_read_where_nothing_is_missing(
+    small_data: Path, tiny_elmo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), variants=VARIANTS[:1])
+    reads = []
+    read = grid_module.benchmark_splits
+    monkeypatch.setattr(
+        grid_module, "benchmark_splits", lambda *given: (reads.append(given), read(*given))[1]
+    )
+    results = run_grid(grid, quiet=True)
+    assert len(results) == 2
+    assert len(reads) == 1  # once for both seeds
+    monkeypatch.setattr(grid_module, "multiprocessing", None)
+    assert run_grid(grid, jobs=2, quiet=True) == results
+
+
+def test_another_bilm_shares_the_baselines_alone(
+    small_data: Path, tiny_elmo_folder: Path, tmp_path: Path
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), seeds=1)
+    first = run_grid(grid, quiet=True)
+    write_native(tiny_pretrained(seed=1), tmp_path / "other")
+    results = run_grid(replace(grid, elmo=str(tmp_path / "other")), quiet=True)
+    assert results[:2] == first
+    assert [r["variant"] for r in results] == ["baseline", "elmo", "elmo"]
+    assert results[1]["elmo"] != results[2]["elmo"]
 
 
 def test_a_torn_line_is_done_again(small_data: Path, tiny_elmo_folder: Path) -> None:
@@ -77,18 +128,18 @@ def test_a_run_that_another_process_holds_is_left_to_it(
     small_data: Path, tiny_elmo_folder: Path
 ) -> None:
     grid = grid_of(small_data, tiny_elmo_folder)
-    with grid_module._claimed(grid.out / "runs" / "ner-elmo-1") as is_ours:
+    with grid_module._claimed(grid.out / "runs" / "ner-baseline-1") as is_ours:
         assert is_ours
         results = run_grid(grid, quiet=True)
-    assert "ner-elmo-1" not in [result["run"] for result in results]
+    assert "ner-baseline-1" not in [result["run"] for result in results]
 
 
 def test_two_processes_share_the_runs_between_them(tmp_path: Path, tiny_elmo_folder: Path) -> None:
     file = str(entity_file(tmp_path / "x.conll"))
     grid = grid_of(tmp_path, tiny_elmo_folder, files=(file, file, file))
     results = run_grid(grid, jobs=2, quiet=True)
-    assert sorted(result["run"] for result in results) == [
-        "ner-baseline-1", "ner-baseline-2", "ner-elmo-1", "ner-elmo-2",
+    assert sorted((result["variant"], result["seed"]) for result in results) == [
+        ("baseline", 1), ("baseline", 2), ("elmo", 1), ("elmo", 2),
     ]  # fmt: skip
 
 
@@ -98,12 +149,9 @@ def test_variants_of_the_same_settings_are_trained_once(
     same = Variant("elmo, spelt out", ("elmo.where=input",))
     grid = replace(grid_of(small_data, tiny_elmo_folder), variants=(*VARIANTS, same), seeds=1)
     results = {result["variant"]: result for result in run_grid(grid, quiet=True)}
-    assert results["elmo, spelt out"] == {
-        **results["elmo"],
-        "run": "ner-elmo--spelt-out-1",
-        "variant": "elmo, spelt out",
-    }
-    assert not (grid.out / "runs" / "ner-elmo--spelt-out-1" / "task.json").exists()
+    twin = results["elmo, spelt out"]
+    assert twin == {**results["elmo"], "run": twin["run"], "variant": "elmo, spelt out"}
+    assert not (grid.out / "runs" / twin["run"] / "task.json").exists()
 
 
 def test_other_test_sets_are_scored_apart(

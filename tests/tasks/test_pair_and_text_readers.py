@@ -19,7 +19,7 @@ def test_a_tree_gives_tokens_label_and_inner_phrases() -> None:
 
 
 def test_treebank_escapes_become_the_characters_they_stand_for() -> None:
-    assert parse_tree(r"(2 (2 -LRB-) (2 and\/or))", "here").tokens == ("(", "and/or")
+    assert parse_tree(r"(2 (2 -LRB-) (2 and\/or) (2 ``))", "here").tokens == ("(", "and/or", '"')
 
 
 @pytest.mark.parametrize("line", ["(3 (2 a)", "(3 a))", "(3 (2 a)) b", "( (2 a))", "()"])

@@ -1,6 +1,7 @@
 """``elmokit task``: what a user types, and what they are told when something is wrong."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,15 @@ from typer.testing import CliRunner
 
 from elmokit.cli import app, tasks
 from elmokit.errors import InputError
-from elmokit.tasks.run import CacheConfig, configured, eval_task, load_task, train_task
+from elmokit.tasks.run import (
+    CacheConfig,
+    configured,
+    eval_task,
+    load_task,
+    predict_file,
+    predict_task,
+    train_task,
+)
 
 SMALL = [*CASES["ner"][1], "fit.max_epochs=2", "elmo.dropout=0.0"]
 assert tasks.task_app  # imported for its commands
@@ -96,6 +105,19 @@ def test_an_empty_file_is_named(trained: Path, tmp_path: Path) -> None:
     path.write_text("\n\n")
     with pytest.raises(InputError, match=r"empty\.conll: holds no sentences"):
         eval_task(trained, path)
+    with pytest.raises(InputError, match=r"empty\.conll: holds no sentences"):
+        list(predict_file(load_task(trained), str(path)))
+
+
+def test_what_stands_before_a_broken_line_is_answered(trained: Path) -> None:
+    def lines() -> Iterator[str]:
+        yield from ("Ann saw Rome .", "Bob slept .")
+        raise InputError("line 3: broken")
+
+    answers = predict_task(load_task(trained), lines())
+    assert [next(answers)[0].tokens[0] for _ in range(2)] == ["Ann", "Bob"]
+    with pytest.raises(InputError, match="line 3: broken"):
+        next(answers)
 
 
 def test_another_elmo_model_is_refused(trained: Path, other_elmo_folder: Path) -> None:

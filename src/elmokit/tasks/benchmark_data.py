@@ -4,6 +4,7 @@
 a test set is ever trained or stopped on; every split follows from the files alone.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,6 @@ import numpy as np
 
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.readers.coreference import named_split, split_by_name
 from elmokit.tasks.readers.entailment import SentencePair
 
 HELD_OUT_PAIRS = 2000
@@ -115,6 +115,26 @@ def _coreference(root: Path) -> Splits:
         return Splits(train, dev, test)
     paths = named_split(gum / "coref-ontogum-conll", gum / "splits.md", "test")
     return Splits(train, dev, test, (OtherTest("GUM", _documents(paths)),))
+
+
+def split_by_name(folder: Path) -> tuple[list[Path], list[Path], list[Path]]:
+    """LitBank has no split of its own: 80 / 10 / 10 % of its files in order of name."""
+    files = sorted(folder.glob("*.conll"), key=lambda file: file.name)
+    if len(files) < 10:
+        raise InputError(f"{folder}: {len(files)} *.conll files; a split needs at least 10")
+    first, second = len(files) * 8 // 10, len(files) * 9 // 10
+    return files[:first], files[first:second], files[second:]
+
+
+def named_split(folder: Path, splits: Path, name: str) -> list[Path]:
+    """The files of ``folder`` that GUM's ``splits.md`` lists under ``## name``."""
+    sections = re.split(r"^## +", splits.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    bodies = [section for section in sections if section.split("\n", 1)[0].strip() == name]
+    if not bodies:
+        raise InputError(f"{splits}: has no section '## {name}'")
+    listed = re.findall(r"^\s*\*\s+(\S+)", bodies[0], flags=re.MULTILINE)
+    files = [folder / f"{document}.conll" for document in listed]
+    return sorted(file for file in files if file.exists())
 
 
 def _documents(paths: Sequence[Path]) -> list[Any]:

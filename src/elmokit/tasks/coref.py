@@ -139,15 +139,16 @@ class AntecedentScorer(nn.Module):
         self.distances = nn.Embedding(len(DISTANCES), config.feature_dim)
         self.rest = _feed_forward_rest(config)
 
-    def forward(self, spans: Tensor, later: Tensor, antecedents: Tensor) -> Tensor:
-        """(M, G) vectors; spans numbered ``later`` (m,) with ``antecedents`` (m, K) -> (m, K)."""
-        chosen = spans[later]  # (m, G)
-        product = self.of_product(chosen[:, None] * spans[antecedents])  # (m, K, dim)
+    def forward(self, spans: Tensor, later: Tensor, earlier: Tensor) -> Tensor:
+        """(M, G) vectors; pairs of their numbers, ``later`` and ``earlier`` (p,) -> (p,)."""
         bounds = torch.tensor(DISTANCES[1:], device=later.device)
-        distance = torch.bucketize(later[:, None] - antecedents, bounds, right=True)
-        together = product + self.of_later(chosen)[:, None]
-        together = together + self.of_earlier(spans)[antecedents]
-        together = together + self.of_distance(self.distances.weight)[distance]
+        distance = torch.bucketize(later - earlier, bounds, right=True)
+        together = (
+            self.of_product(spans[later] * spans[earlier])
+            + self.of_later(spans)[later]
+            + self.of_earlier(spans)[earlier]
+            + self.of_distance(self.distances.weight)[distance]
+        )  # (p, dim)
         scores: Tensor = self.rest(together).squeeze(-1)
         return scores
 
@@ -194,23 +195,19 @@ class CorefModel(nn.Module):
         spans = self._keep(tokens, candidates, heads, mention_scores)
         num_spans = len(spans.first)
         back = torch.arange(1, min(self.config.max_antecedents, max(num_spans - 1, 1)) + 1)
-        numbers = torch.arange(num_spans)
-        antecedents = (numbers[:, None] - back).to(device)  # (M, K): nearest first
+        antecedents = (torch.arange(num_spans)[:, None] - back).to(device)  # (M, K): nearest first
         exists = antecedents >= 0
-        antecedents = antecedents.clamp(min=0)
-        scores = spans.scores[:, None] + spans.scores[antecedents]
-        scores = scores + self._antecedent_scores(spans.vectors, numbers.to(device), antecedents)
-        scores = scores.masked_fill(~exists, float("-inf"))
-        none = scores.new_zeros(num_spans, 1)
-        ranked = torch.cat([none, scores], dim=1)
-        return Ranking(mention_scores, candidates.is_span, spans, antecedents, ranked)
+        later, earlier = exists.nonzero()[:, 0], antecedents[exists]
+        pairs = spans.scores[later] + spans.scores[earlier]
+        pairs = pairs + self._antecedent_scores(spans.vectors, later, earlier)
+        scores = torch.full_like(exists, float("-inf"), dtype=pairs.dtype)
+        scores = scores.masked_scatter(exists, pairs)
+        ranked = torch.cat([scores.new_zeros(num_spans, 1), scores], dim=1)
+        return Ranking(mention_scores, candidates.is_span, spans, antecedents.clamp(min=0), ranked)
 
-    def _antecedent_scores(self, spans: Tensor, later: Tensor, antecedents: Tensor) -> Tensor:
-        if torch.is_grad_enabled():
-            result: Tensor = self.antecedent_scorer(spans, later, antecedents)
-            return result
-        rows = max(PAIRS_AT_ONCE // antecedents.shape[1], 1)
-        parts = zip(later.split(rows), antecedents.split(rows), strict=True)  # type: ignore[no-untyped-call]
+    def _antecedent_scores(self, spans: Tensor, later: Tensor, earlier: Tensor) -> Tensor:
+        at_once = max(len(later), 1) if torch.is_grad_enabled() else PAIRS_AT_ONCE
+        parts = zip(later.split(at_once), earlier.split(at_once), strict=True)  # type: ignore[no-untyped-call]
         return torch.cat([self.antecedent_scorer(spans, *part) for part in parts])
 
     def _encode(self, sentences: Sequence[Sequence[str]]) -> Encoded:

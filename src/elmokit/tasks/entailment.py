@@ -21,11 +21,10 @@ from elmokit.tasks.encoders import (
     masked_mean,
     masked_softmax,
 )
+from elmokit.tasks.labels import Label, likeliest, with_label
 from elmokit.tasks.metrics.classes import accuracy
 from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.entailment import SentencePair, parse_pairs, read_entailment
-from elmokit.tasks.sentiment import Label
-from elmokit.tasks.show import colour_of
 from elmokit.tasks.task import Scores, Task
 from elmokit.tasks.token_vectors import TokenVectors
 
@@ -65,11 +64,7 @@ class EsimModel(nn.Module):
         return nn.functional.cross_entropy(self._logits(examples), gold.to(self.vectors.device))
 
     def predict(self, examples: Sequence[SentencePair]) -> list[Label]:
-        rows = self._logits(examples).softmax(dim=-1).tolist()
-        return [
-            Label(self.labels[row.index(max(row))], dict(zip(self.labels, row, strict=True)))
-            for row in rows
-        ]
+        return likeliest(self._logits(examples), self.labels)
 
     def _logits(self, examples: Sequence[SentencePair]) -> Tensor:
         """(B, K). Premises and hypotheses go through every shared layer as one batch of 2B."""
@@ -86,14 +81,22 @@ class EsimModel(nn.Module):
                 masked_softmax(scores.transpose(1, 2), mask[: len(examples), None, :]) @ a,
             ]
         )  # (2B, T, E)
-        compared = torch.cat(
-            [encoded, aligned, encoded - aligned, encoded * aligned], dim=-1
-        )  # (2B, T, 4E)
-        inputs = self.drop_tokens(torch.relu(self.project(compared)))
-        composed = self.compose(inputs, tensors.lengths)
+        compared = encoded.new_zeros(*mask.shape, self.project.out_features)
+        compared[mask] = self._compare(encoded[mask], aligned[mask])
+        composed = self.compose(self.drop_tokens(compared), tensors.lengths)
         pooled = torch.cat([masked_mean(composed, mask), masked_max(composed, mask)], dim=-1)
         logits: Tensor = self.classify(torch.cat(pooled.chunk(2), dim=-1))
         return logits
+
+    def _compare(self, x: Tensor, aligned: Tensor) -> Tensor:
+        """relu(W [x; x~; x - x~; x * x~] + b), the difference's columns added to the others'."""
+        of_x, of_aligned, of_difference, of_product = self.project.weight.chunk(4, dim=1)
+        linear = nn.functional.linear
+        return torch.relu(
+            linear(x, of_x + of_difference, self.project.bias)
+            + linear(aligned, of_aligned - of_difference)
+            + linear(x * aligned, of_product)
+        )
 
 
 def _score(pairs: Sequence[SentencePair], predicted: Sequence[Label]) -> Scores:
@@ -101,10 +104,7 @@ def _score(pairs: Sequence[SentencePair], predicted: Sequence[Label]) -> Scores:
 
 
 def _render(pair: SentencePair, found: Label) -> Text:
-    shown = Text(found.label, style=f"bold {colour_of(found.label)}")
-    shown.append(f" {found.probabilities[found.label]:.0%}", style="not bold")
-    text = f"  {' '.join(pair.premise)}  =>  {' '.join(pair.hypothesis)}"
-    return shown.append(text, style="default not bold")
+    return with_label(found, f"{' '.join(pair.premise)}  =>  {' '.join(pair.hypothesis)}")
 
 
 def _to_json(pair: SentencePair, found: Label) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class FitState:
     best_epoch: int = 0
     best_scores: dict[str, float] = field(default_factory=dict)
     epochs_since_best: int = 0
-    halvings_at: int = 0
+    halved_at: int = 0
     """``epochs_since_best`` when the learning rate was last halved."""
     seconds: float = 0.0
     """Spent training and scoring, over all starts."""
@@ -151,7 +151,7 @@ class _Run:
         if scores.main > state.best_score:
             state.best_score, state.best_epoch = scores.main, state.epoch
             state.best_scores = scores.every
-            state.epochs_since_best = state.halvings_at = 0
+            state.epochs_since_best = state.halved_at = 0
             _save_weights(self.module, self.folder / "best.safetensors")
         self._swap_average()
         mean_loss = state.loss_sum / num_batches
@@ -180,8 +180,8 @@ class _Run:
 
     def _maybe_halve(self) -> None:
         patience, state = self.config.halve_after, self.state
-        if patience and state.epochs_since_best - state.halvings_at >= patience:
-            state.halvings_at = state.epochs_since_best
+        if patience and state.epochs_since_best - state.halved_at >= patience:
+            state.halved_at = state.epochs_since_best
             for group in self.optimiser.param_groups:
                 group["lr"] /= 2
 
@@ -298,7 +298,7 @@ def _save_weights(module: nn.Module, path: Path) -> None:
 def _optimiser(parameters: list[nn.Parameter], config: FitConfig) -> torch.optim.Optimizer:
     rate, decay = config.learning_rate, config.weight_decay
     if config.optimiser == "adam":
-        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay)
+        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
     if config.optimiser == "adadelta":
         return torch.optim.Adadelta(parameters, lr=rate, rho=config.rho, weight_decay=decay)
     if config.optimiser == "adagrad":

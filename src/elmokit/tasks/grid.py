@@ -4,7 +4,8 @@
     read_results(out)    all that is there
 
 Several processes may work on one folder: a run belongs to whoever locks it first. Variants that
-come to the same settings (the paper's tables share columns) are trained once.
+come to the same settings (the paper's tables share columns) are trained once. Runs of several biLMs
+may lie side by side: what uses no biLM serves them all.
 """
 
 import fcntl
@@ -46,11 +47,14 @@ class Run(NamedTuple):
     task: str
     variant: Variant
     seed: int
+    bilm: str
+    """The biLM's fingerprint; empty: it uses none."""
 
     @property
     def name(self) -> str:
         variant = "".join(c if c.isalnum() else "-" for c in self.variant.name)
-        return f"{self.task}-{variant}-{self.seed}"
+        bilm = f"-{self.bilm[:8]}" if self.bilm else ""
+        return f"{self.task}-{variant}-{self.seed}{bilm}"
 
 
 @dataclass(frozen=True)
@@ -80,22 +84,32 @@ class Grid:
         """Seed by seed, so that a grid cut short is still one of all tasks."""
         wanted = {task: self.seeds or SEEDS.get(task, 1) for task in self.tasks}
         return [
-            Run(task, variant, seed)
+            Run(task, variant, seed, self._bilm(task, variant))
             for seed in range(1, max(wanted.values()) + 1)
             for task in self.tasks
             for variant in self.variants
             if seed <= wanted[task]
         ]
 
+    def _bilm(self, task: str, variant: Variant) -> str:
+        uses_one = variant_config(self, task, variant).elmo.where != "none"
+        return _load(self.elmo).fingerprint if uses_one else ""
+
 
 def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str, Any]]:
     """Do every run whose result is missing, ``jobs`` at a time; all results."""
     grid.out.mkdir(parents=True, exist_ok=True)
+    num_missing = len(grid.runs()) - len(finished(grid))
+    if num_missing == 0:
+        return read_results(grid.out)
     if jobs == 1:
         _work(grid, quiet)
         return read_results(grid.out)
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_work_alone, args=(grid, quiet)) for _ in range(jobs)]
+    workers = [
+        context.Process(target=_work_alone, args=(grid, quiet))
+        for _ in range(min(jobs, num_missing))
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -117,6 +131,48 @@ def read_results(out: Path) -> list[dict[str, Any]]:
     return results
 
 
+def finished(grid: Grid) -> list[dict[str, Any]]:
+    """The results of the grid's own runs that are there, in its order.
+
+    A folder may hold a run of the same name that was made in another way: that is an error.
+    """
+    lines = {line["run"]: line for line in read_results(grid.out)}
+    found = []
+    for run in grid.runs():
+        if run.name in lines:
+            _check_same(lines[run.name], grid, run)
+            found.append(lines[run.name])
+    return found
+
+
+def _check_same(line: dict[str, Any], grid: Grid, run: Run) -> None:
+    differing = _differences(line, _facts(grid, run))
+    if differing:
+        raise InputError(
+            f"{grid.out}: holds the run {run.name} with other settings ({', '.join(differing)}); "
+            f"choose another folder"
+        )
+
+
+def _differences(line: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """What a result was made with and is not ``asked``: tables of its config, biLM, files."""
+    old, new = line["config"], asked["config"]
+    tables = sorted(old.keys() | new.keys())
+    differing = [f"[{table}]" for table in tables if old.get(table) != new.get(table)]
+    return differing + [name for name in ("elmo", "files") if line.get(name) != asked[name]]
+
+
+def _facts(grid: Grid, run: Run) -> dict[str, Any]:
+    """All that a run's scores depend on, as JSON has it; a folder holds runs on one data set."""
+    facts = {
+        "elmo": run.bilm or None,
+        "files": grid.files,
+        "config": to_dict(run_config(grid, run)),
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(facts))
+    return plain
+
+
 def _work_alone(grid: Grid, quiet: bool) -> None:
     torch.set_num_threads(1)
     _work(grid, quiet)
@@ -129,9 +185,9 @@ def _work(grid: Grid, quiet: bool) -> None:
             results = {result["run"]: result for result in read_results(grid.out)}
             if not is_ours or run.name in results:
                 continue
-            config = run_config(grid, run)
-            twin = next((line for line in results.values() if _is_twin(line, config)), None)
-            result = _do(grid, run, config, quiet) if twin is None else twin
+            asked = _facts(grid, run)
+            twin = next((line for line in results.values() if not _differences(line, asked)), None)
+            result = _do(grid, run, quiet) if twin is None else twin
             _append(
                 grid.out / "results.jsonl",
                 {**result, "run": run.name, "task": run.task, "variant": run.variant.name},
@@ -145,21 +201,22 @@ def _load(elmo: str | None) -> Embedder:
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:
-    """Recipe, then the grid's settings, then the variant's."""
-    glove = [f"words.vectors={grid.data / 'glove'}"] if (grid.data / "glove").exists() else []
-    config = configured(run.task, grid.recipe, [*glove, *grid.settings])
-    config = changed(config, parse_settings(run.variant.settings), run.variant.name)
+    config = variant_config(grid, run.task, run.variant)
     minutes = grid.max_minutes or config.fit.max_minutes
     return replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
 
 
-def _is_twin(line: dict[str, Any], config: TaskConfig) -> bool:
-    """The same run under another name; a folder holds runs of one model on one data set."""
-    return bool(line["config"] == json.loads(json.dumps(to_dict(config))))
+def variant_config(grid: Grid, task: str, variant: Variant) -> TaskConfig:
+    """Recipe, then the grid's settings, then the variant's."""
+    folder = (grid.data / "glove").resolve()
+    glove = [f"words.vectors={folder}"] if folder.exists() else []
+    config = configured(task, grid.recipe, [*glove, *grid.settings])
+    return changed(config, parse_settings(variant.settings), variant.name)
 
 
-def _do(grid: Grid, run: Run, config: TaskConfig, quiet: bool) -> dict[str, Any]:
-    embedder = _load(grid.elmo) if config.elmo.where != "none" else None
+def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
+    config = run_config(grid, run)
+    embedder = _load(grid.elmo) if run.bilm else None
     splits = task_splits(grid, run.task)
     folder = grid.out / "runs" / run.name
     trained = train_task(
@@ -190,8 +247,7 @@ def _do(grid: Grid, run: Run, config: TaskConfig, quiet: bool) -> dict[str, Any]
         "minutes": round(state.seconds / 60, 2),
         "cpu_minutes": round(state.cpu_seconds / 60, 2),
         "mixes": trained.mixes(),
-        "elmo": embedder.fingerprint if embedder else None,
-        "config": to_dict(config),
+        **_facts(grid, run),
     }
 
 
@@ -208,9 +264,15 @@ def _dev_scores(folder: Path, measure: str) -> list[float]:
 
 def task_splits(grid: Grid, task: str) -> Splits:
     """The examples that a task is trained, stopped and scored on."""
-    if grid.files is None:
-        return benchmark_splits(task, grid.data)
-    train, dev, test = (read_examples(find_task(task), file) for file in grid.files)
+    return _read_splits(task, grid.data, grid.files)
+
+
+@lru_cache(maxsize=2)
+def _read_splits(task: str, data: Path, files: tuple[str, str, str] | None) -> Splits:
+    """Once for all runs of a task."""
+    if files is None:
+        return benchmark_splits(task, data)
+    train, dev, test = (read_examples(find_task(task), file) for file in files)
     return Splits(train, dev, test)
 
 

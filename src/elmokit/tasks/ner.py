@@ -20,9 +20,9 @@ from elmokit.tasks.readers.entities import (
     Entity,
     NerSentence,
     bioes_tags,
+    entities_of,
     parse_sentences,
     read_entities,
-    spans_of,
 )
 from elmokit.tasks.show import bracketed
 from elmokit.tasks.task import Scores, Task
@@ -74,7 +74,7 @@ class NerModel(nn.Module):
     def predict(self, examples: Sequence[NerSentence]) -> list[Entities]:
         tensors = self.vectors.tensors([example.tokens for example in examples])
         paths = self.crf.decode(self._emissions(tensors), tensors.mask)
-        return [spans_of([self.tags[tag] for tag in path]) for path in paths]
+        return [entities_of([self.tags[tag] for tag in path]) for path in paths]
 
     def _emissions(self, tensors: TokenTensors) -> Tensor:
         """(B, T, K)"""

@@ -190,15 +190,30 @@ def eval_task(
 def predict_task(
     trained: TrainedTask, lines: Iterable[str], where: str = "text", *, at_once: int = 64
 ) -> Iterator[tuple[Any, Any]]:
-    """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time."""
+    """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time.
+
+    What stands before a line that cannot be read is answered before the error is raised.
+    """
     waiting: list[Any] = []
-    for example in trained.task.parse(lines, where):
-        waiting.append(example)
-        if len(waiting) == at_once:
-            yield from zip(waiting, trained.predict(waiting), strict=True)
-            waiting = []
-    if waiting:
-        yield from zip(waiting, trained.predict(waiting), strict=True)
+    num_read = 0
+    try:
+        for example in trained.task.parse(lines, where):
+            num_read += 1
+            waiting.append(example)
+            if len(waiting) == at_once:
+                yield from _answered(trained, waiting)
+                waiting = []
+    except InputError:
+        yield from _answered(trained, waiting)
+        raise
+    yield from _answered(trained, waiting)
+    if not num_read:
+        raise InputError(f"{where}: holds no {trained.task.unit}")
+
+
+def _answered(trained: TrainedTask, examples: list[Any]) -> Iterator[tuple[Any, Any]]:
+    if examples:
+        yield from zip(examples, trained.predict(examples), strict=True)
 
 
 def predict_file(
@@ -210,9 +225,17 @@ def predict_file(
         yield from zip(examples, trained.predict(examples), strict=True)
     elif file == "-":
         at_once = 1 if sys.stdin.isatty() else 64
-        yield from predict_task(trained, sys.stdin, "standard input", at_once=at_once)
+        yield from predict_task(trained, _standard_input(), "standard input", at_once=at_once)
     else:
-        yield from predict_task(trained, (line for _, line in read_lines(Path(file))), file)
+        lines = (line + "\n" for _, line in read_lines(Path(file)))
+        yield from predict_task(trained, lines, file)
+
+
+def _standard_input() -> Iterator[str]:
+    try:
+        yield from sys.stdin
+    except UnicodeDecodeError as error:
+        raise InputError(f"standard input: not UTF-8 text ({error})") from None
 
 
 def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:

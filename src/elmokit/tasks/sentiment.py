@@ -7,7 +7,7 @@ c = softmax(x x^T) x                       each token attends to the whole text
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from rich.text import Text
@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from elmokit.config import require
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.encoders import masked_max, masked_mean, masked_softmax
+from elmokit.tasks.labels import Label, likeliest, with_label
 from elmokit.tasks.metrics.classes import accuracy
 from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.sentiment import SentimentText, parse_texts, read_sentiment
-from elmokit.tasks.show import colour_of
 from elmokit.tasks.task import Scores, Task
 from elmokit.tasks.token_vectors import TokenVectors
 
@@ -41,13 +41,6 @@ class BcnConfig:
             value = getattr(self, name)
             require(0 <= value < 1, f"model.{name} must lie in [0, 1), got {value}")
         require(self.min_phrase_tokens >= 0, "model.min_phrase_tokens must not be negative")
-
-
-class Label(NamedTuple):
-    """The likeliest label and the probability of each."""
-
-    label: str
-    probabilities: dict[str, float]
 
 
 class Maxout(nn.Module):
@@ -87,11 +80,7 @@ class BcnModel(nn.Module):
         return nn.functional.cross_entropy(self._logits(examples), gold.to(self.vectors.device))
 
     def predict(self, examples: Sequence[SentimentText]) -> list[Label]:
-        rows = self._logits(examples).softmax(dim=-1).tolist()
-        return [
-            Label(self.labels[row.index(max(row))], dict(zip(self.labels, row, strict=True)))
-            for row in rows
-        ]
+        return likeliest(self._logits(examples), self.labels)
 
     def _logits(self, examples: Sequence[SentimentText]) -> Tensor:
         """(B, K)"""
@@ -131,9 +120,7 @@ def _score(texts: Sequence[SentimentText], predicted: Sequence[Label]) -> Scores
 
 
 def _render(text: SentimentText, found: Label) -> Text:
-    shown = Text(found.label, style=f"bold {colour_of(found.label)}")
-    shown.append(f" {found.probabilities[found.label]:.0%}", style="not bold")
-    return shown.append("  " + " ".join(text.tokens), style="default not bold")
+    return with_label(found, " ".join(text.tokens))
 
 
 def _to_json(text: SentimentText, found: Label) -> dict[str, Any]:

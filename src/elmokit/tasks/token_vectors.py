@@ -158,7 +158,10 @@ class TokenVectors(nn.Module):
             layers = layers[:, self.layer : self.layer + 1]
         if layers.shape[2] == 0:  # nothing but empty sentences
             layers = layers.new_zeros(*layers.shape[:2], 1, layers.shape[3])
-        return layers.to(self.device)
+        layers = layers.to(self.device)
+        if self.config.layer_norm:  # once, for both mixes
+            layers = nn.functional.layer_norm(layers, layers.shape[-1:])
+        return layers
 
 
 def _char_cnn(config: TaskConfig) -> CharCnn:
@@ -189,6 +192,6 @@ def _mix(config: ElmoConfig, source: LayerSource | None, is_used: bool) -> Scala
     if source is None or not is_used:
         return None
     num_layers = source.num_layers if config.layers in ("mix", "average") else 1
-    mix = ScalarMix(num_layers, layer_norm=config.layer_norm)
+    mix = ScalarMix(num_layers)
     mix.raw_weights.requires_grad_(config.layers == "mix")
     return mix

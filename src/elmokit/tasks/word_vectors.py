@@ -61,7 +61,7 @@ def build_word_table(config: WordsConfig, training_tokens: Iterable[str]) -> Wor
     else:
         vectors = StaticVectors([], np.zeros((0, config.dim), dtype=np.float32), "no vectors")
     row_of = {word: row for row, word in enumerate(vectors.words)}
-    is_folded = all(word == word.lower() for word in vectors.words)
+    is_folded = bool(vectors.words) and all(word == word.lower() for word in vectors.words)
 
     def form(token: str) -> str:
         lower = token.lower()

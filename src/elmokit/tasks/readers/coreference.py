@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.errors import InputError
-from elmokit.files import replacing_file
 from elmokit.tasks.readers.lines import read_lines
 from elmokit.text.sentences import SentenceSplitter
 from elmokit.text.tokenize import words
@@ -211,36 +210,3 @@ def _split_at_stops(tokens: Sequence[str]) -> Iterator[list[str]]:
 
 STOPS = frozenset(".?!")
 CLOSERS = frozenset({"''", "\u201d", "\u2019", ")", "]", '"', "'"})
-
-
-class DocumentSplit(NamedTuple):
-    train: list[Path]
-    dev: list[Path]
-    test: list[Path]
-
-
-def split_by_name(folder: Path) -> DocumentSplit:
-    """LitBank has no split of its own: 80 / 10 / 10 % of its files in order of name."""
-    files = sorted(folder.glob("*.conll"), key=lambda file: file.name)
-    if len(files) < 10:
-        raise InputError(f"{folder}: {len(files)} *.conll files; a split needs at least 10")
-    first, second = len(files) * 8 // 10, len(files) * 9 // 10
-    return DocumentSplit(files[:first], files[first:second], files[second:])
-
-
-def join_files(files: Iterable[Path], path: Path) -> None:
-    """Several CoNLL files as one, so that a split is a file like any other."""
-    with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as out:
-        for file in files:
-            out.write(file.read_text(encoding="utf-8").rstrip("\n") + "\n")
-
-
-def named_split(folder: Path, splits: Path, name: str) -> list[Path]:
-    """The files of ``folder`` that GUM's ``splits.md`` lists under ``## name``."""
-    sections = re.split(r"^## +", splits.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    bodies = [section for section in sections if section.split("\n", 1)[0].strip() == name]
-    if not bodies:
-        raise InputError(f"{splits}: has no section '## {name}'")
-    listed = re.findall(r"^\s*\*\s+(\S+)", bodies[0], flags=re.MULTILINE)
-    files = [folder / f"{document}.conll" for document in listed]
-    return sorted(file for file in files if file.exists())

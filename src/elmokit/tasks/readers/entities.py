@@ -36,7 +36,7 @@ def read_entities(path: Path) -> list[NerSentence]:
         fields = line.split("\t") if "\t" in line else line.split()
         if not "".join(fields).strip():
             if tokens:
-                sentences.append(NerSentence(tuple(tokens), spans_of(tags)))
+                sentences.append(NerSentence(tuple(tokens), entities_of(tags)))
             tokens, tags = [], []
             continue
         if fields[0] == "-DOCSTART-" or (fields[0].startswith("#") and len(fields) == 1):
@@ -45,7 +45,7 @@ def read_entities(path: Path) -> list[NerSentence]:
         tokens.append(fields[0].strip())
         tags.append(fields[-1].strip())
     if tokens:
-        sentences.append(NerSentence(tuple(tokens), spans_of(tags)))
+        sentences.append(NerSentence(tuple(tokens), entities_of(tags)))
     return sentences
 
 
@@ -56,10 +56,10 @@ def parse_sentences(lines: Iterable[str], where: str) -> Iterator[NerSentence]:
             yield NerSentence(tuple(words(line.strip())), ())
 
 
-def spans_of(tags: Sequence[str]) -> tuple[Entity, ...]:
+def entities_of(tags: Sequence[str]) -> tuple[Entity, ...]:
     """Tags of any scheme -> entities.
 
-    >>> spans_of(["I-PER", "B-PER", "O", "S-LOC"])
+    >>> entities_of(["I-PER", "B-PER", "O", "S-LOC"])
     (Entity(start=0, end=1, label='PER'), Entity(start=1, end=2, label='PER'), Entity(start=3, end=4, label='LOC'))
     """  # noqa: E501
     entities: list[Entity] = []
@@ -85,15 +85,6 @@ def bioes_tags(entities: Iterable[Entity], num_tokens: int) -> list[str]:
         tags[start:end] = [f"I-{label}"] * (end - start)
         tags[end - 1] = f"E-{label}"
         tags[start] = f"B-{label}" if end - start > 1 else f"S-{label}"
-    return tags
-
-
-def iob2_tags(entities: Iterable[Entity], num_tokens: int) -> list[str]:
-    """What most programs read."""
-    tags = ["O"] * num_tokens
-    for start, end, label in entities:
-        tags[start:end] = [f"I-{label}"] * (end - start)
-        tags[start] = f"B-{label}"
     return tags
 
 

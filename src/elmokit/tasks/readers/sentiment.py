@@ -11,7 +11,16 @@ from elmokit.text.tokenize import words
 
 _COLUMNS = {"text": ("sentence", "text", "review"), "label": ("label", "sentiment", "gold_label")}
 _PIECE = re.compile(r"\(|\)|[^\s()]+")
-_ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_ESCAPED = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+}
 
 
 class Phrase(NamedTuple):
@@ -93,5 +102,5 @@ def parse_tree(line: str, where: str) -> SentimentText:
 
 
 def _unescaped(token: str) -> str:
-    """The treebank's brackets and slashes as they stood in the text."""
+    """The treebank's brackets, quotes and slashes as they stood in the text."""
     return _ESCAPED.get(token, token.replace("\\/", "/").replace("\\*", "*"))
