@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tiny_senses import write_senses
 
 from elmokit.analysis.encoders import untrained
 from elmokit.analysis.task_runs import make_grid
@@ -50,6 +51,13 @@ def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(rows[:20]) + "\n", encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def wsd(tmp_path: Path) -> Path:
+    """SemCor, WordNet and the evaluation sets."""
+    write_senses(tmp_path / "wsd")
+    return tmp_path / "wsd"
 
 
 @pytest.fixture

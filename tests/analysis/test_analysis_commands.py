@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from test_kneser_ney import corpus_and_model
 
 from elmokit.cli import main
 
@@ -88,17 +89,69 @@ def test_report_command_names_what_is_left_out(run, tiny_elmo: Path, tmp_path: P
     assert "report.html: demo" in out
 
 
-@pytest.mark.slow
-def test_places_then_mixes(run, tiny_elmo: Path, tmp_path: Path, pairs: Path) -> None:  # type: ignore[no-untyped-def]
+def test_senses_command_keeps_its_rows(run, tiny_elmo: Path, tmp_path: Path, wsd: Path) -> None:  # type: ignore[no-untyped-def]
+    arguments = ("analyse", "senses", tiny_elmo, "--data", wsd, "--keep", tmp_path / "keep")
+    status, out, _ = run(*arguments, "--sets", "senseval2,senseval3")
+    assert status == 0
+    assert "| tiny, layer 2 " in out
+    assert len(list((tmp_path / "keep").glob("senses-*/*.json"))) == 1
+    status, _, complaint = run(*arguments, "--sets", "senseval9")
+    assert status == 1
+    assert "the sets are senseval2" in complaint
+
+
+def test_uses_command_draws_a_map(run, tiny_elmo: Path, tmp_path: Path, wsd: Path) -> None:  # type: ignore[no-untyped-def]
+    picture = tmp_path / "play.svg"
+    status, out, _ = run("analyse", "uses", "play", "--data", wsd, "-m", tiny_elmo, "-o", picture)
+    assert status == 0
+    assert "| play, noun 1 " in out
+    assert picture.exists()
+
+
+def test_perplexity_command_stands_beside_an_ngram(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    corpus, model = corpus_and_model(tmp_path, tiny_elmo)
+    status, out, _ = run("analyse", "perplexity", model, "--corpus", corpus, "--order", 2)
+    assert status == 0
+    assert "2-gram" in out
+
+
+@pytest.fixture
+def task_options(tiny_elmo: Path, tmp_path: Path, pairs: Path) -> list[str | Path]:
+    """Of commands that train tasks: an epoch of tiny models."""
+    dev = tmp_path / "dev.tsv"
+    dev.write_text("a cow runs .\ta cow is outside .\tentailment\n")
     settings = ("model.hidden_dim=9", "words.dim=8", "characters.num_filters=0", "fit.max_epochs=1")
-    options = [part for setting in settings for part in ("--set", setting)]
-    files = ["--files", pairs] * 3
-    status, out, _ = run(
-        "analyse", "places", "entailment", "-m", tiny_elmo, "--data", tmp_path, *files, *options,
-        "--seeds", 1, "-o", tmp_path / "runs",
-    )  # fmt: skip
+    return [
+        "entailment", "-m", tiny_elmo, "--data", tmp_path, "--seeds", "1", "-o", tmp_path / "runs",
+        "--files", pairs, "--files", dev, "--files", pairs,
+        *(part for setting in settings for part in ("--set", setting)),
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_places_then_mixes(run, tmp_path: Path, task_options: list[str | Path]) -> None:  # type: ignore[no-untyped-def]
+    status, out, _ = run("analyse", "places", *task_options)
     assert status == 0
     assert "paper: SNLI" in out
     status, out, _ = run("analyse", "mixes", tmp_path / "runs")
     assert status == 0
     assert "| SNLI, output " in out
+
+
+@pytest.mark.slow
+def test_tasks_then_efficiency_then_transfer(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, task_options: list[str | Path]
+) -> None:
+    status, out, _ = run("analyse", "tasks", *task_options)
+    assert status == 0
+    assert "| SNLI, accuracy " in out
+    status, out, _ = run("analyse", "efficiency", *task_options, "--shares", "20,100")
+    assert status == 0
+    assert "20 % (4)" in out
+    tune = ("--tune", "train.batch_size=2", "--tune", "train.window=4")
+    status, out, _ = run("analyse", "transfer", *task_options, *tune)
+    assert status == 0
+    assert "no training sentences; SNLI has 2." in out
+    status, _, complaint = run("analyse", "tasks", *task_options, "--minutes", 1)
+    assert status == 1
+    assert "holds the run entailment-baseline-1 with other settings ([fit])" in complaint

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from toy_encoder import ToyEncoder
 
-from elmokit.analysis.linear_probe import ProbeData, fit_probe
+from elmokit.analysis import part_of_speech
+from elmokit.analysis.discordant import Discordant
+from elmokit.analysis.linear_probe import LinearProbe, ProbeData, fit_probe
 from elmokit.analysis.part_of_speech import (
     PosData,
+    PosResult,
     TaggedSentence,
     part_of_speech_probe,
     pos_table,
     read_pos_data,
     read_tagged,
 )
+from elmokit.analysis.results import plain, rebuild
 from elmokit.errors import InputError
 
 CONLLU = """\
@@ -100,6 +104,10 @@ def test_layers_are_scored_apart_for_known_and_unknown_words() -> None:
     assert result.num_tokens == {"all": 5, "known": 4, "unknown": 1, "covered": 5}
     assert places.accuracy == {"all": 100, "known": 100, "unknown": 100, "covered": 100}
     assert nothing.accuracy["all"] <= 40  # one tag for everything
+    assert nothing.against_lower == {}
+    only_upper = 5 - round(5 * nothing.accuracy["all"] / 100)
+    assert places.against_lower["all"] == Discordant(only_lower=0, only_upper=only_upper)
+    assert rebuild(PosResult, plain(result)) == result
     assert words.accuracy["known"] == 100
 
 
@@ -115,6 +123,33 @@ def test_tags_unseen_in_training_are_always_wrong() -> None:
     test = [tagged("the/D dog/NEW runs/V")]
     result = part_of_speech_probe([ToyEncoder(by_place, 2)], PosData(TRAIN, TEST, test), True)
     assert result.rows[2].accuracy["all"] == pytest.approx(200 / 3)
+
+
+def test_rows_are_kept_by_encoder_and_by_what_all_encoders_cover(tmp_path: Path) -> None:
+    data = PosData(TRAIN, TEST, TEST)
+    toy, other = ToyEncoder(by_place, 2), ToyEncoder(by_place, 1, known={"the"})
+    other.fingerprint = "other"
+    first = part_of_speech_probe([toy], data, quiet=True, keep=tmp_path)
+    assert part_of_speech_probe([toy], data, quiet=True, keep=tmp_path) == first
+    assert len(list(tmp_path.glob("pos-*/*.json"))) == 1
+    both = part_of_speech_probe([toy, other], data, quiet=True, keep=tmp_path)
+    assert both.num_tokens["covered"] == 1
+    assert len(list(tmp_path.glob("pos-*/*.json"))) == 3
+
+
+def test_a_layer_that_says_all_twice_is_probed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = []
+
+    def fit(train: ProbeData, dev: ProbeData, num_labels: int) -> LinearProbe:
+        widths.append(train.vectors.shape[1])
+        return fit_probe(train, dev, num_labels)
+
+    monkeypatch.setattr(part_of_speech, "fit_probe", fit)
+    twice = ToyEncoder(
+        lambda layer, *where: [*by_place(1, *where), *by_place(1 - layer, *where)], 2
+    )
+    part_of_speech_probe([twice], PosData(TRAIN, TEST, TEST), quiet=True)
+    assert widths == [3, 6]
 
 
 def test_table_names_rows_and_sizes() -> None:

@@ -7,32 +7,42 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from elmokit.analysis import paper
 from elmokit.analysis.demo import demo
+from elmokit.analysis.discordant import Discordant
+from elmokit.analysis.encoders import open_encoder, untrained
 from elmokit.analysis.part_of_speech import PosResult, PosScore
 from elmokit.analysis.perplexities import ModelPerplexity, PerplexityResult, perplexity_table
 from elmokit.analysis.report import make
+from elmokit.analysis.report.commands import report_command
 from elmokit.analysis.report.config import ReportConfig, parse_task_settings
 from elmokit.analysis.report.findings import (
     context_helps_senses,
     context_helps_syntax,
+    elmo_helps_at_every_share,
+    elmo_needs_less_data,
     higher_layer_for_senses,
     lower_layer_for_syntax,
     lower_than_ngram,
 )
 from elmokit.analysis.report.make import make_report
-from elmokit.analysis.report.section import Section
+from elmokit.analysis.report.section import Section, nothing
 from elmokit.analysis.report.sections import SECTIONS, find_sections
 from elmokit.analysis.report.summary import layers_table
 from elmokit.analysis.report.task_sections import Efficiency
+from elmokit.analysis.report.verdicts import Difference, deviation, noise, of_seeds, verdict
 from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
+from elmokit.analysis.sample_efficiency import Point, SampleEfficiency
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
 from elmokit.analysis.senses import SenseScore, SensesResult
 from elmokit.analysis.tables import Table
 from elmokit.analysis.task_runs import read_runs
 from elmokit.analysis.uses import Use
+from elmokit.embed.load import load
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.benchmark_data import Splits
+from elmokit.weights.native import write_native
 
 RECIPE = """
 model = { hidden_dim = 9 }
@@ -63,7 +73,13 @@ def test_page_is_self_contained_and_has_every_section(config: ReportConfig) -> N
     page = result.page.read_text()
     assert page.count("data:image/svg+xml;base64,") == 2
     assert not re.search(r'(src|href)="(?!data:|#)', page)
-    for words in ("Two uses of a word", "elmokit analyse pos", "Nearest uses", "paper"):
+    for words in (
+        "Two uses of a word",
+        "elmokit analyse pos",
+        "Nearest uses",
+        "paper",
+        "11 tokens",
+    ):
         assert words in page
     markdown = (config.out / "report.md").read_text()
     assert "![" in markdown
@@ -76,7 +92,7 @@ def test_task_sections_share_their_runs(
     config: ReportConfig, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     examples = find_task("entailment").read(pairs)
-    splits = Splits(examples, examples[:6], examples[6:])
+    splits = Splits(examples[:14], examples[14:], examples[6:])
     monkeypatch.setattr("elmokit.tasks.grid.benchmark_splits", lambda name, root: splits)
     (config.data / "nli").mkdir()
     settings = (("entailment", "data.train_limit=10"),)
@@ -86,10 +102,11 @@ def test_task_sections_share_their_runs(
     (tmp_path / "tiny.toml").write_text(RECIPE)
     config = replace(config, table1_tasks=("entailment",), recipe=str(tmp_path / "tiny.toml"))
     assert make_report(config, names, quiet=True).done == names
-    runs = {run.variant for run in read_runs(config.out / "runs" / "entailment").runs}
+    runs = {run.variant for run in read_runs(config.grid("entailment").out).runs}
     assert len(runs) == 5 + 3 + 3  # layers, places, and 50 % twice and all with ELMo
     page = (config.out / "report.html").read_text()
-    assert read_runs(config.out / "table1" / "entailment").variants == ["baseline", "elmo"]
+    assert read_runs(config.table1_grid("entailment").out).variants == ["baseline", "elmo"]
+    assert "100 % are 10 of the 14 training examples" in page
     for words in ("All layers, weighted", "ELMo needs less data", "helps every task", "72.1"):
         assert words in page
     assert (config.out / "figures" / "mix-weights.svg").exists()
@@ -100,6 +117,42 @@ def test_sections_that_lack_something_are_left_out_and_named(config: ReportConfi
     assert result.done == []
     assert set(result.left_out) == {"senses", "perplexity", "layers"}
     assert "--corpus" in result.left_out["perplexity"]
+
+
+def test_a_section_that_fails_does_not_end_the_report(
+    config: ReportConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(settings: ReportConfig, quiet: bool) -> object:
+        raise InputError("this model has no softmax")
+
+    sections = [SECTIONS["perplexity"]._replace(needs=nothing, compute=fail), SECTIONS["demo"]]
+    monkeypatch.setattr(make, "find_sections", lambda names: sections)
+    result = make_report(config, ["perplexity", "demo"], quiet=True)
+    assert result.done == ["demo"]
+    assert result.left_out == {"perplexity": "this model has no softmax"}
+
+
+def test_sections_of_another_model_are_named_not_shown(
+    config: ReportConfig, tmp_path: Path
+) -> None:
+    make_report(config, ["demo", "pos"], quiet=True)
+    tiny, other = load(config.model), tmp_path / "other"
+    write_native(untrained(tiny.bilm.config, tiny.indexer, seed=2).embedder.pretrained, other)
+    result = make_report(replace(config, model=str(other)), ["demo"], quiet=True)
+    assert (result.done, result.of_another_model) == (["demo"], ["pos"])
+    for page in (result.page, config.out / "report.md"):
+        assert "Of another model, not shown: pos." in page.read_text()
+        assert "part of speech" not in page.read_text()
+
+
+def test_each_figure_is_drawn_once(config: ReportConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(
+        "elmokit.analysis.report.page.write_pictures",
+        lambda pictures, folder: drawn.extend(picture.name for picture in pictures),
+    )
+    make_report(config, ["demo", "pos"], quiet=True)
+    assert drawn == ["demo", "part-of-speech"]
 
 
 def counting(config: ReportConfig, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -133,6 +186,10 @@ def test_killed_report_goes_on_where_it_was(
 def test_same_results_give_the_same_page(config: ReportConfig) -> None:
     first = make_report(config, ["demo"], quiet=True).page.read_bytes()
     assert make_report(config, ["demo"], quiet=True).page.read_bytes() == first
+    stored = config.out / "results" / "demo.json"
+    stored.write_text(stored.read_text().replace('"layer_names"', '"names_of_layers"'))
+    with pytest.raises(InputError, match="another version of elmokit; delete it"):
+        make_report(config, ["demo"], quiet=True)
 
 
 def test_unknown_section_is_refused() -> None:
@@ -160,11 +217,45 @@ def test_results_come_back_with_their_types(tmp_path: Path) -> None:
 
 
 def test_every_section_shows_what_it_stores(config: ReportConfig) -> None:
-    empty = Efficiency(())
+    empty = Efficiency((), ())
     assert rebuild(Efficiency, plain(empty)) == empty
     assert SECTIONS["efficiency"].show(empty).tables[0].rows == ()
-    for section in SECTIONS.values():
-        assert section.command(config).startswith("elmokit ")
+
+
+def test_commands_can_be_copied(config: ReportConfig) -> None:
+    (config.data / "glove").mkdir()
+    settings = parse_task_settings(["srl:data.train_limit=30"])
+    config = replace(config, model="my model", tasks=("srl",), task_settings=settings)
+    neighbours = SECTIONS["neighbours"].command(config).split("\n")
+    assert neighbours[0] == (
+        f"elmokit index {config.text[0]} --tokens 1000000 --model 'my model' -o INDEX"
+    )
+    assert len(neighbours) == 3
+    assert neighbours[2].endswith(f"for Garson.' --model 'my model' --static {config.data}/glove")
+    places = SECTIONS["places"].command(config)
+    assert "--set data.train_limit=30 -o RUNS/srl-" in places
+    table1 = SECTIONS["tasks"].command(config).split("\n")
+    assert [line.split()[-1] for line in table1] == [f"RUNS/{task}" for task in paper.TASKS]
+    mixes = SECTIONS["mixes"].command(replace(config, table1_tasks=("srl",))).split("\n")
+    assert mixes[0] == places
+    assert mixes[1].startswith("elmokit analyse mixes RUNS/srl-")
+    assert report_command(config, ["pos"]) == (
+        f"elmokit report -o {config.out} --data {config.data} --model 'my model' --only pos "
+        f"--text {config.text[0]} --tasks srl --set srl:data.train_limit=30"
+    )
+
+
+def test_settings_never_meet_the_runs_of_others(config: ReportConfig) -> None:
+    assert config.grid("srl").out == config.table1_grid("srl").out == config.out / "runs" / "srl"
+    changed = replace(config, task_settings=parse_task_settings(["srl:fit.seed=2"]))
+    assert changed.table1_grid("srl").out == config.out / "runs" / "srl"
+    folders = {
+        changed.grid("srl").out,
+        replace(config, recipe="paper").grid("srl").out,
+        replace(config, max_minutes=5.0).grid("srl").out,
+        config.grid("srl").out,
+    }
+    assert len(folders) == 4
 
 
 POS = PosResult(
@@ -187,16 +278,62 @@ SENSES = SensesResult(
 )
 
 
+def with_apart(result: PosResult, only_lower: int, only_upper: int) -> PosResult:
+    apart = {"all": Discordant(only_lower, only_upper)}
+    return replace(result, rows=(result.rows[0], result.rows[1]._replace(against_lower=apart)))
+
+
 def test_layers_are_compared_in_words() -> None:
     syntax, meaning = lower_layer_for_syntax(POS, "m"), higher_layer_for_senses(SENSES, "m")
     assert syntax is not None
     assert syntax.verdict == "confirmed"
     assert meaning is not None
-    assert meaning.verdict == "contradicted"
+    assert meaning.verdict == "no clear difference"  # 1.0 of 7,000, whatever they share
     assert lower_layer_for_syntax(POS, "other") is None
     few = lower_layer_for_syntax(replace(POS, num_tokens={"all": 100}), "m")
     assert few is not None
     assert few.verdict == "no clear difference"
+
+
+def test_layers_are_told_apart_by_the_tokens_that_only_one_gets_right() -> None:
+    """100 more of 10,000: clear if 500 are in dispute (2 sqrt 500 = 45), not if 3,000 are (110)."""
+    clear = lower_layer_for_syntax(with_apart(POS, 300, 200), "m")
+    unclear = lower_layer_for_syntax(with_apart(POS, 1550, 1450), "m")
+    assert clear is not None
+    assert unclear is not None
+    assert (clear.verdict, unclear.verdict) == ("confirmed", "no clear difference")
+
+
+def test_verdicts_weigh_every_difference() -> None:
+    gain, tie, loss = (Difference(value, 1.0) for value in (3.0, 0.5, -3.0))
+    assert verdict([gain, gain]) == "confirmed"
+    assert verdict([gain, tie]) == "confirmed in part"
+    assert verdict([gain, tie, loss]) == "mixed"
+    assert verdict([loss, loss]) == "contradicted"
+    assert verdict([tie]) == "no clear difference"
+
+
+def test_one_seed_borrows_its_noise_or_has_none() -> None:
+    assert of_seeds([5.0, 7.0], [1.0, 3.0], None) == Difference(4.0, pytest.approx(8**0.5))
+    borrowed = of_seeds([5.0], [3.0], deviation([[1.0, 3.0], [4.0]]))
+    assert borrowed == Difference(2.0, pytest.approx(4.0), is_one_seed=True)
+    assert verdict([borrowed]) == "no clear difference (one seed)"
+    unknown = of_seeds([5.0], [3.0], deviation([[5.0], [3.0]]))
+    assert verdict([unknown]) == "confirmed (one seed)"
+    assert "nothing is known of the noise" in noise([unknown])
+
+
+def test_less_data_must_do_what_more_did_without() -> None:
+    points = (Point(0.01, 30, (20.0,), (40.0,)), Point(0.1, 300, (39.0,), (50.0,)))
+    result = SampleEfficiency("srl", "F1", points, (), ())
+    found = elmo_needs_less_data([result])
+    assert found is not None
+    assert found.verdict == "confirmed (one seed)"
+    assert "1 % with ELMo (40.0) reaches 10 % without (39.0)" in found.evidence
+    helps = elmo_helps_at_every_share([result])
+    assert helps is not None
+    assert "+20.0 at 1 %, +11.0 at 10 %" in helps.evidence
+    assert elmo_needs_less_data([replace(result, points=points[:1])]) is None
 
 
 def test_a_model_is_held_to_what_needs_no_context() -> None:
@@ -234,6 +371,7 @@ def test_perplexities_stand_in_a_table() -> None:
     found = lower_than_ngram(result)
     assert found is not None
     assert found.verdict == "contradicted"
+    assert "a 5-gram counted on 20 words" in found.claim
     assert lower_than_ngram(replace(result, rows=rows[:1])) is None
 
 
@@ -241,12 +379,11 @@ def test_presenting_prints_and_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny_elmo: Path
 ) -> None:
     from elmokit.analysis.demo import demo_picture
-    from elmokit.analysis.encoders import open_encoder
 
     result = demo(open_encoder(str(tiny_elmo)))
-    table = Table("t", ("a", "bb"), (("1", "2"),), "note")
+    table = Table("t", ("a", "bb"), (("1", "2"), ("3", "|")), "note")
     json_path, picture = tmp_path / "r.json", tmp_path / "r.svg"
     present(result, [table], json_path, picture, lambda: demo_picture(result))
-    assert "| 1 | 2  |" in capsys.readouterr().out
+    assert "| 1 | 2  |\n| 3 | \\| |\n" in capsys.readouterr().out
     assert '"apple"' in json_path.read_text()
     assert picture.read_text().rstrip().endswith("</svg>")

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from toy_encoder import ToyEncoder
 
+from elmokit.analysis.discordant import Discordant
+from elmokit.analysis.results import plain, rebuild
 from elmokit.analysis.sense_data import SemCor, SenseSentence, read_evaluation_set, read_semcor
 from elmokit.analysis.senses import (
     SenseData,
@@ -16,55 +18,6 @@ from elmokit.analysis.senses import (
 )
 from elmokit.analysis.wordnet import WordNet, read_wordnet
 from elmokit.errors import InputError
-
-INDEX = """\
-play%1:04:00:: 1 2 8
-play%1:10:01:: 2 1 32
-play%2:33:00:: 3 1 9
-single%5:00:00:individual:00 4 2 0
-single%3:00:01:: 5 1 7
-zebra%1:05:00:: 6 1 0
-not%4:02:00:: 7 1 9
-"""
-
-
-@pytest.fixture
-def wsd(tmp_path: Path) -> Path:
-    """A folder as in shared data: theatre plays, sports plays, a lemma SemCor lacks."""
-    tagfiles = tmp_path / "semcor30" / "brown1" / "tagfiles"
-    tagfiles.mkdir(parents=True)
-    (tmp_path / "wordnet30").mkdir()
-    (tmp_path / "wordnet30" / "index.sense").write_text(INDEX)
-    theatre = "<wf cmd=done pos=NN lemma=play wnsn=1 lexsn=1:10:01::>play</wf>"
-    sport = "<wf cmd=done pos=NN lemma=play wnsn=2 lexsn=1:04:00::>play</wf>"
-    (tagfiles / "br-a01").write_text(
-        "<contextfile concordance=brown>\n<context filename=br-a01 paras=yes>\n<p pnum=1>\n"
-        f"<s snum=1>\n<wf cmd=ignore pos=DT>Broadway</wf>\n{theatre}\n<punc>``</punc>\n</s>\n"
-        f"<s snum=2>\n<wf cmd=tag pos=NN>ball</wf>\n{sport}\n</s>\n"
-        "<s snum=3>\n<wf cmd=done rdf=group pos=NNP lemma=play wnsn=1 lexsn=1:10:01:: pn=group>"
-        "Play_Group</wf>\n"
-        "<wf cmd=done pos=JJ lemma=single wnsn=0 lexsn=5:00:00:individual(a):00>single</wf>\n"
-        "<wf cmd=done pos=JJ lemma=gone wnsn=0 lexsn=3:00:00::>gone</wf>\n</s>\n"
-        "</p>\n</context>\n</contextfile>\n"
-    )
-    for name in ("semeval2007", "senseval2", "senseval3", "semeval2013", "semeval2015"):
-        write_set(tmp_path / "evaluation" / name, name)
-    return tmp_path
-
-
-def write_set(folder: Path, name: str) -> None:
-    folder.mkdir(parents=True)
-    (folder / f"{name}.data.xml").write_text(
-        '<corpus lang="en"><text id="d0"><sentence id="d0.s0">'
-        '<wf lemma="ball" pos="NOUN">ball</wf>'
-        '<instance id="d0.s0.t0" lemma="play" pos="NOUN">play</instance>'
-        '<wf lemma="x" pos=".">-LRB-</wf>'
-        '<instance id="d0.s0.t1" lemma="zebra" pos="NOUN">striped zebras</instance>'
-        "</sentence></text></corpus>"
-    )
-    (folder / f"{name}.gold.key.txt").write_text(
-        "d0.s0.t0 play%1:04:00::\nd0.s0.t1 zebra%1:05:00:: other%1:05:00::\n"
-    )
 
 
 def seen_before(layer: int, sentence: list[str], place: int) -> list[float]:
@@ -79,9 +32,26 @@ def test_layer_that_knows_the_context_finds_the_sense(wsd: Path) -> None:
     assert first.f1["ALL"] == 50  # zebra right, play (theatre first) wrong
     assert blind.f1["ALL"] == 50  # both senses equally near: WordNet's order decides
     assert knowing.f1["ALL"] == knowing.f1["semeval2007"] == 100
+    assert blind.against_lower == {}
+    assert knowing.against_lower["ALL"] == Discordant(only_lower=0, only_upper=5)
+    assert knowing.against_lower["four"] == Discordant(only_lower=0, only_upper=4)
+    assert rebuild(SensesResult, plain(result)) == result
     assert result.num_instances["ALL"] == 10
     assert result.num_instances["four"] == 8
     assert result.num_unseen["ALL"] == 5  # zebra, in each set
+
+
+def test_rows_that_are_kept_are_not_computed_again(wsd: Path, tmp_path: Path) -> None:
+    data, keep = read_sense_data(wsd), tmp_path / "keep"
+    first = word_senses([ToyEncoder(seen_before, 2)], data, quiet=True, keep=keep)
+    blind = ToyEncoder(lambda layer, sentence, place: [1.0, 0.0, 0.0], 2)  # the same fingerprint
+    blind.name = "again"
+    again = word_senses([blind], data, quiet=True, keep=keep)
+    assert [row._replace(encoder="toy") for row in again.rows[1:]] == list(first.rows[1:])
+    assert {row.encoder for row in again.rows[1:]} == {"again"}
+    fewer = word_senses([blind], data, 1, quiet=True, keep=keep)
+    assert fewer.rows[2].f1["ALL"] == 50  # other data, other rows
+    assert len(list(keep.glob("senses-*/toy.json"))) == 2
 
 
 def test_names_are_no_uses_and_multiwords_are_split(wsd: Path) -> None:
@@ -129,6 +99,7 @@ def test_table_has_the_papers_rows_beside_ours(wsd: Path) -> None:
     text = senses_table(result).markdown()
     assert "| toy, layer 1 " in text
     assert "paper: biLM, layer 2" in text
+    assert "1 were repaired and 1 left out" in text
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Tables 2 and 3, Figures 1 and 2 and transfer: which runs are made, and what is read of them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from elmokit.analysis import mix_weights
 from elmokit.analysis.mix_weights import Mix, MixWeights, mix_picture, mix_table, read_mixes
 from elmokit.analysis.report.findings import (
     all_layers_beat_the_last,
@@ -38,7 +40,6 @@ from elmokit.analysis.task_runs import (
 )
 from elmokit.analysis.transfer import Transfer, domain_transfer, transfer_table
 from elmokit.errors import InputError
-from elmokit.tasks.config import FitConfig
 from elmokit.tasks.grid import Grid
 from elmokit.tasks.run import configured, limited
 
@@ -87,10 +88,20 @@ def test_runs_are_done_once_and_their_mixes_read(tiny_grid: Grid) -> None:
     assert all(sum(mix.weights) == pytest.approx(1) and len(mix.weights) == 3 for mix in mixes)
     with pytest.raises(InputError, match="no runs of the variant 'elmo'"):
         read_mixes([tiny_grid.out], "elmo")
-    trained = tiny_grid.out / "runs" / "entailment-input-1"
+    trained = next((tiny_grid.out / "runs").glob("entailment-input-1-*"))
     assert read_mixes([trained]).mixes[0].place == "input"
-    with pytest.raises(InputError, match="holds runs with settings"):
+    with pytest.raises(InputError, match=r"holds the run entailment-input-1.*\[model\]"):
         do_runs(replace(tiny_grid, settings=()), PLACES, quiet=True)
+
+
+def test_mixes_of_two_bilms_are_not_averaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tuple(run("srl", "input", 80)._replace(elmo=bilm) for bilm in ("a", "b"))
+    monkeypatch.setattr(mix_weights, "read_runs", lambda folder: GridResult(runs))
+    (tmp_path / "results.jsonl").touch()
+    with pytest.raises(InputError, match="has runs of 2 biLMs"):
+        read_mixes([tmp_path], "input")
 
 
 @pytest.mark.slow
@@ -101,21 +112,49 @@ def test_shares_of_the_data_are_trained_with_and_without(tiny_grid: Grid) -> Non
     assert len(result.elmo_epochs) == len(result.baseline_epochs) == 2
     names = {found.variant for found in read_runs(tiny_grid.out).runs}
     assert names == {"baseline", "elmo", "baseline, 10 %", "elmo, 10 %"}
+    part = sample_efficiency(tiny_grid, "entailment", (0.1,), quiet=True)
+    assert part.points == result.points[:1]
+    assert part.elmo_epochs == ()  # no run on all the data, no curve of it
 
 
 @pytest.mark.slow
-def test_transfer_measures_the_text_and_the_task_with_both_models(tiny_grid: Grid) -> None:
+def test_transfer_measures_new_text_and_the_task_with_both_models(
+    tiny_grid: Grid, tmp_path: Path
+) -> None:
+    assert tiny_grid.files is not None
+    train, _, test = tiny_grid.files
+    dev = tmp_path / "dev.tsv"
+    dev.write_text(
+        "a man runs in the park .\ta man is outside .\tentailment\n"
+        "my dog runs in the park .\tmy dog is outside .\tentailment\n"
+    )
+    settings = (*tiny_grid.settings, "data.train_limit=15")
+    grid = replace(tiny_grid, files=(train, str(dev), test), settings=settings)
     tune = ["train.batch_size=2", "train.num_epochs=20.0", "train.learning_rate=0.01"]
-    before = do_runs(tiny_grid, (WITH_ELMO,), quiet=True)
-    result = domain_transfer(tiny_grid, "entailment", tune, quiet=True)
+    before = do_runs(grid, (WITH_ELMO,), quiet=True)
+    result = domain_transfer(grid, "entailment", tune, quiet=True)
     assert result.score_before == tuple(before.scores("entailment", "elmo", "test"))
-    assert result.num_tokens == 7 * 7 + 20 * 5  # premises and hypotheses, each once
+    folder = next((grid.out / "tuned").glob("entailment-*"))
+    assert (folder / "new-text.txt").read_text() == (
+        "my dog runs in the park .\n\nmy dog is outside .\n"
+    )
+    assert result.num_new_sentences == 2
+    # Premises and hypotheses, each once, less the sentence or two that tuning keeps back.
+    assert 0.9 * (7 * 7 + 20 * 5) < result.num_tokens < 7 * 7 + 20 * 5
+    assert (result.num_examples, result.num_all_examples) == (15, 20)
     assert result.after < 0.9 * result.before
     assert len(result.score_before) == len(result.score_after) == 1
-    assert (tiny_grid.out / "tuned" / "entailment" / "model" / "config.json").exists()
+    assert (folder / "model" / "config.json").exists()
+    with pytest.raises(InputError, match="another model, other data or other settings"):
+        domain_transfer(grid, "entailment", tune[:2], quiet=True)
     found = tuning_lowers_perplexity([result])
     assert found is not None
     assert found.verdict == "confirmed"
+
+
+def test_transfer_needs_sentences_that_training_lacks(tiny_grid: Grid) -> None:
+    with pytest.raises(InputError, match="perplexity needs new ones"):
+        domain_transfer(tiny_grid, "entailment", quiet=True)
 
 
 def test_files_of_ones_own_are_three_for_one_task(tmp_path: Path) -> None:
@@ -139,6 +178,7 @@ EFFICIENCY = SampleEfficiency(
 def test_epoch_that_reaches_the_baseline_is_found() -> None:
     assert reaches(EFFICIENCY) == 2
     assert reaches(replace(EFFICIENCY, elmo_epochs=(1.0,))) is None
+    assert "at most 300 development examples" in efficiency_table([EFFICIENCY]).note
     table = efficiency_table([EFFICIENCY])
     assert table.rows[1] == ("SRL, F1", "100 % (3,000)", "61.0 ± 1.4", "70.5 ± 0.7")
     assert "reached with ELMo in epoch 2" in table.note
@@ -150,11 +190,15 @@ def test_shares_are_percent_and_small_ones_keep_an_example() -> None:
     assert parse_shares("0.1,100") == pytest.approx((0.001, 1.0))
     with pytest.raises(InputError, match="got 'x'"):
         parse_shares("x")
-    fit = FitConfig(batch_size=32, max_epochs=9, patience=3)
-    assert share_variants(1.0, 20, fit)[0] == BASELINE
-    assert share_variants(0.001, 20, fit)[1].settings[0] == "data.train_limit=1"
-    assert share_variants(0.01, 16_000, fit)[1].settings == (
+    settings = ["fit.batch_size=32", "fit.max_epochs=9", "fit.patience=3", "fit.halve_after=0"]
+    config = configured("srl", None, settings)
+    assert share_variants(1.0, 20, config)[0] == BASELINE
+    assert share_variants(0.001, 20, config)[1].settings[0] == "data.train_limit=1"
+    few = configured("srl", None, [*settings, "data.dev_limit=50"])
+    assert share_variants(0.1, 20, few)[0].settings[2] == "data.dev_limit=50"
+    assert share_variants(0.01, 16_000, config)[1].settings == (
         "data.train_limit=160",
+        "data.dev_limit=300",
         "fit.batch_size=8",
         "fit.max_epochs=90",
         "fit.patience=30",
@@ -184,8 +228,8 @@ def test_findings_say_what_the_numbers_say() -> None:
     )
     found = all_layers_beat_the_last(grid)
     assert found is not None
-    assert found.verdict == "mixed"
-    assert "SRL +1.0, SNLI -1.0" in found.evidence
+    assert found.verdict == "mixed (one seed)"
+    assert "SRL +1.0, SNLI -1.0; nothing is known of the noise" in found.evidence
     assert all_layers_beat_the_last(GridResult(())) is None
     places = GridResult(
         (
@@ -197,15 +241,17 @@ def test_findings_say_what_the_numbers_say() -> None:
     )
     apart = places_differ_by_task(places)
     assert apart is not None
-    assert (apart.verdict, "SRL -2.0, SNLI +2.0" in apart.evidence) == ("confirmed", True)
+    assert apart.verdict == "confirmed (one seed)"
+    assert "SRL -2.0, SNLI +2.0" in apart.evidence
     assert places_differ_by_task(grid) is None
     data = elmo_needs_less_data([EFFICIENCY])
     assert data is not None
-    assert (data.verdict, "+20.0 at 1 %" in data.evidence) == ("confirmed", True)
+    assert data.verdict == "contradicted (one seed)"
+    assert "1 % with ELMo (40.0) does not reach 100 % without (61.0)" in data.evidence
     weights = MixWeights((Mix("srl", "input", (0.5, 0.3, 0.2), 1.0, 1),))
     layer = input_favours_the_first_layer(weights)
     assert layer is not None
-    assert layer.verdict == "contradicted"
+    assert layer.verdict == "contradicted (one seed)"
 
 
 def test_weights_are_drawn_from_the_top_layer_down() -> None:
@@ -221,7 +267,25 @@ def test_weights_are_drawn_from_the_top_layer_down() -> None:
     assert "nan" not in svg
 
 
-def test_transfer_stands_beside_the_papers() -> None:
-    table = transfer_table([Transfer("entailment", "accuracy", 5, 100.0, 50.0, (70.0,), (71.0,))])
+def test_weights_of_bilms_of_different_depth_stand_apart(tmp_path: Path) -> None:
+    for name, weights in (("deep", [0.2, 0.5, 0.3]), ("flat", [0.4, 0.6])):
+        (tmp_path / name).mkdir()
+        result = {"task": "srl", "mixes": {"input": {"weights": weights, "gamma": 2.0}}}
+        (tmp_path / name / "result.json").write_text(json.dumps(result))
+    found = read_mixes([tmp_path / "deep", tmp_path / "flat", tmp_path / "deep"])
+    assert mix_table(found).rows == (
+        ("SRL, input", "0.20", "0.50", "0.30", "2.00", "2"),
+        ("SRL, input", "0.40", "0.60", "", "2.00", "1"),
+    )
+    with pytest.raises(InputError, match="neither runs"):
+        read_mixes([tmp_path])
+
+
+def test_transfer_stands_beside_the_papers_and_says_what_it_stands_on() -> None:
+    result = Transfer("entailment", "accuracy", 5, 1234, 100.0, 50.0, (70.0,), (71.0,), 3000, 9000)
+    table = transfer_table([result])
     assert table.rows[0] == ("SNLI (5 tokens)", "100.0", "50.0", "70.0 accuracy", "71.0 accuracy")
     assert table.rows[1][:3] == ("paper: SNLI", "72.1", "16.8")
+    assert "no training sentences; SNLI has 1,234." in table.note
+    assert "all 9,000 training examples, the task trained on 3,000" in table.note
+    assert "3,000" not in transfer_table([replace(result, num_examples=9000)]).note

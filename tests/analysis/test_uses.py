@@ -22,8 +22,9 @@ from elmokit.analysis.sense_map import (
     uses_in_text,
 )
 from elmokit.analysis.texts import read_sentences
-from elmokit.analysis.use_index import build_index, open_index, parse_layers
+from elmokit.analysis.use_index import build_index, index_texts, open_index
 from elmokit.analysis.uses import Use, cosine, find_marked, find_word
+from elmokit.cli.uses import parse_layers
 from elmokit.errors import InputError
 from elmokit.text.static_vectors import StaticVectors
 
@@ -123,6 +124,9 @@ def test_demo_compares_both_senses_of_both_words(tmp_path: Path) -> None:
     assert played.apart == pytest.approx((1, 1 / np.sqrt(5)))  # "Broadway play"
     assert played.alike[0] == pytest.approx((1, 1))
     assert len(demo_tables(result)) == 2
+    assert "“play”, same sense: sport: 1.00 at static (uncased), 1.00 at layer 1" in (
+        demo_picture(result).alt
+    )
     write_picture(demo_picture(result), tmp_path / "demo.png")
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match=r"end in \.png or \.svg"):
@@ -158,7 +162,23 @@ def test_the_sentence_itself_is_no_neighbour(tmp_path: Path) -> None:
     build_index(TOY, TEXT * 30, tmp_path / "index", quiet=True)
     use = Use(TEXT[0], 2)
     found = open_index(tmp_path / "index").neighbours(TOY, use, number=5)
-    assert [neighbour.use.text() for neighbour in found] == ["Their ball *play* was fine ."] * 5
+    texts = [neighbour.use.text() for neighbour in found]
+    assert texts[0] == "Their ball *play* was fine ."
+    assert len(set(texts)) == 5  # thirty of each, told once
+
+
+def test_index_knows_its_model_and_its_text(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("A ball play. The Broadway play.\n")
+    report = index_texts(TOY, [str(text)], tmp_path / "index", max_tokens=7, quiet=True)
+    assert report.num_tokens == 4  # the second sentence would make it eight
+    index = open_index(tmp_path / "index")
+    assert index.is_of(TOY, [str(text)], 7)
+    assert not index.is_of(TOY, [str(text)])
+    assert not index.is_of(TOY, ["other.txt"], 7)
+    (tmp_path / "index" / "index.json").write_text('{"format": ')
+    with pytest.raises(InputError, match="make the index again"):
+        open_index(tmp_path / "index")
 
 
 def test_static_neighbours_stand_beside_those_in_context(tmp_path: Path) -> None:
@@ -212,12 +232,12 @@ def test_plain_and_pretokenized_text_become_sentences(tmp_path: Path) -> None:
 
 
 PLAYS = [
-    SenseSentence(["ball", "play"], [SenseUse("a", "play", "NOUN", ("play%1:04:00::",), 1, 2)]),
-    SenseSentence(["Broadway", "play"], [SenseUse("b", "play", "NOUN", ("play%1:10:01::",), 1, 2)]),
+    SenseSentence(["ball", "play"], [SenseUse("play", "NOUN", ("play%1:04:00::",), 1, 2)]),
+    SenseSentence(["Broadway", "play"], [SenseUse("play", "NOUN", ("play%1:10:01::",), 1, 2)]),
     SenseSentence(["Play", "it"], []),
-    SenseSentence(["it", "plays"], [SenseUse("d", "play", "VERB", ("play%2:33:00::",), 1, 2)]),
+    SenseSentence(["it", "plays"], [SenseUse("play", "VERB", ("play%2:33:00::",), 1, 2)]),
     SenseSentence(
-        ["play", "group"], [SenseUse("c", "play_group", "NOUN", ("play_group%1:14:00::",), 0, 2)]
+        ["play", "group"], [SenseUse("play_group", "NOUN", ("play_group%1:14:00::",), 0, 2)]
     ),
 ]
 

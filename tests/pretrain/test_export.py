@@ -1,5 +1,6 @@
 """What a run leaves behind: models in both formats, predictions, fine-tuned models."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
 from elmokit.pretrain.loop import train
-from elmokit.pretrain.plot import plot_run
+from elmokit.pretrain.plot import one_after_the_other, plot_runs
 from elmokit.pretrain.predict import predict
 from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.pretrain.recipe import recipe_from_dict
@@ -129,10 +130,35 @@ def test_finetuning_lowers_the_perplexity_on_the_domain(
     assert any(not torch.equal(before[n], w) for n, w in tuned.bilm.state_dict().items())
 
 
+def test_finetuning_goes_on_with_its_own_run_alone(run: Path, tmp_path: Path) -> None:
+    sets = ["train.batch_size=4", "train.window=6", "train.max_tokens=48"]
+    data = other_domain(tmp_path)
+    first = finetune(read_trained(run), data, tmp_path / "tuned", sets)
+    assert finetune(read_trained(run), data, tmp_path / "tuned", sets) == first
+    with pytest.raises(InputError, match="another model, other data or other settings"):
+        finetune(read_trained(run), data, tmp_path / "tuned", sets[:2])
+    model = read_trained(run)
+    model.source = "another"
+    with pytest.raises(InputError, match="another model, other data or other settings"):
+        finetune(model, data, tmp_path / "tuned", sets)
+    settings = PrepareConfig(vocabulary_size=9)
+    prepare([tmp_path / "domain.txt"], tmp_path / "new", settings, num_workers=1)
+    with pytest.raises(InputError, match="was not prepared with the vocabulary"):
+        finetune(read_trained(run), data, tmp_path / "b", sets, new_text=tmp_path / "new")
+
+
 def test_a_run_is_drawn(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    plot_run(run, tmp_path / "curve.png")
+    plot_runs([run, run], tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_that_went_on_count_tokens_from_the_first(tmp_path: Path) -> None:
+    for name, tokens in (("a.jsonl", (10, 20)), ("b.jsonl", (5, 15))):
+        lines = [json.dumps({"event": "train", "tokens": count}) for count in tokens]
+        (tmp_path / name).write_text("\n".join([*lines, '{"event": "stopped"}']))
+    events = one_after_the_other([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert [event["tokens"] for event in events] == [10, 20, 25, 35]
 
 
 def test_a_run_without_a_checkpoint_cannot_be_exported(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elmokit.analysis.compare import STATIC
 from elmokit.analysis.encoders import Encoder
 from elmokit.analysis.pictures import Picture, panels
 from elmokit.analysis.tables import Table
 from elmokit.analysis.uses import cosine, find_word, use_vectors
+
+UNCASED = "static (uncased)"
+"""One vector a word, apple and Apple alike: similarity 1 by definition."""
 
 
 class Case(NamedTuple):
@@ -111,7 +113,7 @@ def demo_tables(result: DemoResult) -> list[Table]:
     return [
         Table(
             f"{found.case.word}: cosine similarity",
-            ("", STATIC, *result.layer_names),
+            ("", UNCASED, *result.layer_names),
             tuple(
                 (name, *(f"{value:.2f}" for value in values))
                 for name, values in _rows(found).items()
@@ -134,7 +136,7 @@ def demo_picture(result: DemoResult) -> Picture:
         "demo",
         f"Two uses of a word at each layer of {result.encoder}",
         [f"“{found.case.word}”" for found in result.cases],
-        (STATIC, *result.layer_names),
+        (UNCASED, *result.layer_names),
         [_rows(found) for found in result.cases],
         "cosine similarity",
     )

@@ -46,6 +46,11 @@ class Encoder(Protocol):
         """Does it have a vector of its own for this token? Character models always do."""
 
 
+def row_name(encoder: str, layer: str) -> str:
+    """What a table calls a layer; rows that are no layer's have none."""
+    return f"{encoder}, {layer}" if layer else encoder
+
+
 class BiLmEncoder:
     """All layers of a biLM; a sentence's vectors depend on that sentence alone."""
 

@@ -62,7 +62,6 @@ class KneserNey:
     orders: tuple[Order, ...]
     num_words: int
     """V, of the vocabulary."""
-    num_training_predictions: int
 
     def probabilities(self, row: Row) -> Doubles:
         """p of every predicted word, in order."""
@@ -145,7 +144,7 @@ def train_kneser_ney(row: Row, num_words: int, order: int = 5, quiet: bool = Fal
             orders.append(_order(grams, counts, num_contexts, number))
             grams = longer
             progress.advance()
-    return KneserNey(tuple(orders), num_words, row.num_predictions)
+    return KneserNey(tuple(orders), num_words)
 
 
 class _Grams(NamedTuple):

@@ -41,7 +41,6 @@ class LinearProbe(NamedTuple):
     own: Doubles  # (R, K)
     penalty: float
     development_accuracy: float
-    num_steps: int
 
     def predict(self, data: ProbeData) -> Integers:
         scores = data.vectors @ self.weight.astype(np.float32) + self.bias.astype(np.float32)
@@ -68,8 +67,8 @@ def fit_probe(
     point = problem.start()
     best: LinearProbe | None = None
     for penalty in sorted(penalties, reverse=True):
-        point, num_steps = problem.solve(penalty, point, max_steps, tolerance)
-        probe = problem.probe(point)._replace(penalty=penalty, num_steps=num_steps)
+        point = problem.solve(penalty, point, max_steps, tolerance)
+        probe = problem.probe(point)._replace(penalty=penalty)
         probe = probe._replace(development_accuracy=probe.accuracy(development))
         if best is not None and probe.development_accuracy < best.development_accuracy:
             break
@@ -114,9 +113,7 @@ class _Problem:
         point[self.dim] = np.log(counts / counts.sum())
         return point
 
-    def solve(
-        self, penalty: float, point: Doubles, max_steps: int, tolerance: float
-    ) -> tuple[Doubles, int]:
+    def solve(self, penalty: float, point: Doubles, max_steps: int, tolerance: float) -> Doubles:
         try:
             from scipy.optimize import minimize
         except ImportError:
@@ -130,7 +127,7 @@ class _Problem:
             options={"maxiter": max_steps, "maxcor": 20, "gtol": tolerance, "ftol": 0},
         )
         solved: Doubles = result.x.reshape(point.shape) * scale[:, None]
-        return solved, int(result.nit)
+        return solved
 
     def _scale(self, penalty: float) -> Doubles:
         """(D + 1 + R,): one over the square root of each coordinate's curvature."""
@@ -172,4 +169,4 @@ class _Problem:
         """Back to the vectors as they came."""
         weight = (self.turn @ point[: self.dim]) / self.spread[:, None]
         bias = point[self.dim] - self.mean @ weight
-        return LinearProbe(weight, bias, point[self.dim + 1 :], 0.0, 0.0, 0)
+        return LinearProbe(weight, bias, point[self.dim + 1 :], 0.0, 0.0)

@@ -1,5 +1,6 @@
 """Figure 2: which layers did each trained task turn to?"""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from elmokit.analysis.pictures import Picture, heat_map
 from elmokit.analysis.tables import Table
 from elmokit.analysis.task_runs import TITLES, TaskRun, read_runs
 from elmokit.errors import InputError
-from elmokit.tasks.run import load_task
 
 PLACES = ("input", "output")
 BOTH = "input + output"
@@ -38,7 +38,8 @@ class MixWeights:
         return max(len(mix.weights) for mix in self.mixes)
 
 
-Found = dict[tuple[str, str], list[tuple[tuple[float, ...], float]]]
+Found = dict[tuple[str, str, int], list[tuple[tuple[float, ...], float]]]
+"""By task, place and number of layers: biLMs of different depth have no common mean."""
 
 
 def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
@@ -50,12 +51,24 @@ def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
             if variant not in result.variants:
                 known = ", ".join(result.variants)
                 raise InputError(f"{folder}: no runs of the variant {variant!r}; there are {known}")
-            for run in result.runs:
-                if run.variant == variant:
-                    _collect(found, run.task, run.mixes)
+            runs = [run for run in result.runs if run.variant == variant]
+            bilms = {run.elmo for run in runs}
+            if len(bilms) > 1:
+                raise InputError(
+                    f"{folder}: has runs of {len(bilms)} biLMs, whose weights have no common mean; "
+                    f"give the folders of one biLM's runs, {folder / 'runs'}/..."
+                )
+            for run in runs:
+                _collect(found, run.task, run.mixes)
         else:
-            trained = load_task(folder)
-            _collect(found, trained.task.name, trained.mixes())
+            path = folder / "result.json"
+            if not path.exists():
+                raise InputError(
+                    f"{folder}: has neither runs (results.jsonl) nor a task that was trained to "
+                    "its end (result.json)"
+                )
+            trained = json.loads(path.read_text(encoding="utf-8"))
+            _collect(found, trained["task"], trained["mixes"])
     return _mean(found)
 
 
@@ -69,15 +82,18 @@ def mixes_of_runs(runs: Sequence[TaskRun]) -> MixWeights:
 def _collect(found: Found, task: str, mixes: dict[str, dict[str, Any]]) -> None:
     """One layer alone is no mix."""
     for place, mix in mixes.items():
-        if len(mix["weights"]) > 1:
-            found.setdefault((task, place), []).append((tuple(mix["weights"]), mix["gamma"]))
+        weights = tuple(mix["weights"])
+        if len(weights) > 1:
+            found.setdefault((task, place, len(weights)), []).append((weights, mix["gamma"]))
 
 
 def _mean(found: Found) -> MixWeights:
     if not found:
         raise InputError("no run has learned a mix of several layers; train one with ELMo")
     mixes = []
-    for (task, place), values in sorted(found.items(), key=lambda item: PLACES.index(item[0][1])):
+    for (task, place, _), values in sorted(
+        found.items(), key=lambda item: PLACES.index(item[0][1])
+    ):
         weights = np.mean([weights for weights, _ in values], axis=0)
         gamma = float(np.mean([gamma for _, gamma in values]))
         mixes.append(Mix(task, place, tuple(map(float, weights)), gamma, len(values)))
@@ -94,6 +110,7 @@ def mix_table(result: MixWeights) -> Table:
         (
             f"{TITLES.get(mix.task, mix.task)}, {mix.place}",
             *(f"{weight:.2f}" for weight in mix.weights),
+            *("" for _ in range(result.num_layers - len(mix.weights))),
             f"{mix.gamma:.2f}",
             str(mix.num_seeds),
         )

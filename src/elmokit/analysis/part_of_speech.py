@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from elmokit.analysis import paper
-from elmokit.analysis.encoders import Encoder, Floats, chunks
+from elmokit.analysis.discordant import Booleans, Discordant, discordant
+from elmokit.analysis.encoder_rows import kept_rows, rows_folder
+from elmokit.analysis.encoders import Encoder, Floats, chunks, row_name
 from elmokit.analysis.linear_probe import Integers, ProbeData, fit_probe
 from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.tables import Table, count, percent
@@ -19,7 +21,6 @@ from elmokit.progress import meter
 
 MOST_FREQUENT = "most frequent tag of the word"
 SPLITS = ("train", "dev", "test")
-Booleans = npt.NDArray[np.bool_]
 
 
 class TaggedSentence(NamedTuple):
@@ -42,6 +43,8 @@ class PosScore(NamedTuple):
     development: float
     """Accuracy on the development set, by which the penalty was chosen."""
     penalty: float
+    against_lower: dict[str, Discordant] = {}  # noqa: RUF012  never changed
+    """Where this layer and the one below differ, by the same groups of tokens."""
 
 
 @dataclass(frozen=True)
@@ -94,30 +97,53 @@ def read_pos_data(folder: Path, max_train_sentences: int | None = None) -> PosDa
 
 
 def part_of_speech_probe(
-    encoders: Sequence[Encoder], data: PosData, quiet: bool = False
+    encoders: Sequence[Encoder], data: PosData, quiet: bool = False, keep: Path | None = None
 ) -> PosResult:
-    """Accuracy of every layer of every encoder on the test set."""
+    """Accuracy of every layer of every encoder on the test set; ``keep``: see encoder_rows.py."""
+    groups = _groups(encoders, data)
+    folder = rows_folder(keep, "pos", data, groups["covered"].tolist())
+    rows = [_most_frequent(data, groups)]
+    for encoder in encoders:
+        compute = partial(probe_encoder, encoder, data, groups, quiet)
+        rows += kept_rows(folder, encoder, PosScore, compute)
+    sizes = {name: int(members.sum()) for name, members in groups.items()}
+    return PosResult(tuple(rows), sizes, len(_tokens(data.train)))
+
+
+def probe_encoder(
+    encoder: Encoder, data: PosData, groups: dict[str, Booleans], quiet: bool = False
+) -> list[PosScore]:
+    """A row a layer; ``groups``: by name, which tokens of the test set belong to it."""
     tags = sorted({tag for sentence in data.train for tag in sentence.tags})
     number_of = {tag: number for number, tag in enumerate(tags)}
     labels = [_labels(split, number_of) for split in data]
-    groups = _groups(encoders, data)
-    rows = [_most_frequent(data, groups)]
-    for encoder in encoders:
-        vectors = [_encode(encoder, split, quiet) for split in data]  # each (num_layers, N, D)
-        own_rows = _own_rows(encoder, data)
-        for layer, layer_name in enumerate(encoder.layer_names):
-            train, dev, test = (
-                ProbeData(vectors[part][layer], labels[part], own_rows[part]) for part in range(3)
-            )
-            probe = fit_probe(train, dev, len(tags))
-            right = probe.predict(test) == labels[2]
-            development = 100 * probe.development_accuracy
-            score = PosScore(
-                encoder.name, layer_name, _accuracies(right, groups), development, probe.penalty
-            )
-            rows.append(score)
-    sizes = {name: int(members.sum()) for name, members in groups.items()}
-    return PosResult(tuple(rows), sizes, len(labels[0]))
+    vectors = [_encode(encoder, split, quiet) for split in data]  # each (num_layers, N, D)
+    own_rows = _own_rows(encoder, data)
+    rows: list[PosScore] = []
+    lower: dict[str, Booleans] = {}
+    for layer, layer_name in enumerate(encoder.layer_names):
+        of_layer = _distinct([part[layer] for part in vectors])
+        train, dev, test = map(ProbeData, of_layer, labels, own_rows)
+        probe = fit_probe(train, dev, len(tags))
+        right = _by_group(probe.predict(test) == labels[2], groups)
+        score = PosScore(
+            encoder.name,
+            layer_name,
+            _accuracies(right),
+            100 * probe.development_accuracy,
+            probe.penalty,
+            discordant(lower, right),
+        )
+        rows.append(score)
+        lower = right
+    return rows
+
+
+def _distinct(parts: list[Floats]) -> list[Floats]:
+    """Each (N, D), without its second half where that repeats the first (a token layer's)."""
+    half = parts[0].shape[1] // 2
+    is_twice = all(np.array_equal(part[:, :half], part[:, half:]) for part in parts)
+    return [part[:, :half] for part in parts] if is_twice else parts
 
 
 def _labels(sentences: Sequence[TaggedSentence], number_of: dict[str, int]) -> Integers:
@@ -138,8 +164,12 @@ def _groups(encoders: Sequence[Encoder], data: PosData) -> dict[str, Booleans]:
     return {"all": everything, "known": is_known, "unknown": ~is_known, "covered": is_covered}
 
 
-def _accuracies(right: Booleans, groups: dict[str, Booleans]) -> dict[str, float]:
-    return {name: 100 * float(right[who].mean()) for name, who in groups.items() if who.any()}
+def _by_group(right: Booleans, groups: dict[str, Booleans]) -> dict[str, Booleans]:
+    return {name: right[members] for name, members in groups.items() if members.any()}
+
+
+def _accuracies(right: dict[str, Booleans]) -> dict[str, float]:
+    return {name: 100 * float(found.mean()) for name, found in right.items()}
 
 
 def _encode(encoder: Encoder, sentences: Sequence[TaggedSentence], quiet: bool) -> Floats:
@@ -186,7 +216,7 @@ def _most_frequent(data: PosData, groups: dict[str, Booleans]) -> PosScore:
         return np.array([best.get(token, fallback) == tag for token, tag in pairs])
 
     development = 100 * float(right(data.dev).mean())
-    accuracy = _accuracies(right(data.test), groups)
+    accuracy = _accuracies(_by_group(right(data.test), groups))
     return PosScore(MOST_FREQUENT, "", accuracy, development, 0.0)
 
 
@@ -195,7 +225,7 @@ def pos_table(result: PosResult) -> Table:
     groups = list(result.num_tokens)
     rows = [
         (
-            _row_name(row),
+            row_name(row.encoder, row.layer),
             *(percent(row.accuracy.get(group)) for group in groups),
             percent(row.development),
         )
@@ -221,11 +251,7 @@ def pos_picture(result: PosResult) -> Picture:
     return dots(
         "part-of-speech",
         "Part of speech: accuracy of a linear classifier on one vector",
-        [_row_name(row) for row in result.rows],
+        [row_name(row.encoder, row.layer) for row in result.rows],
         {group: [row.accuracy[group] for row in result.rows] for group in groups},
         "accuracy, %",
     )
-
-
-def _row_name(row: PosScore) -> str:
-    return f"{row.encoder}, {row.layer}" if row.layer else row.encoder

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from elmokit.analysis import paper
 from elmokit.analysis.kneser_ney import row_of, train_kneser_ney
 from elmokit.analysis.tables import Table, count
 from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.perplexity import perplexity_of
+from elmokit.pretrain.perplexity import Start, perplexity_of
 from elmokit.weights.load import load_pretrained
 
 
@@ -37,6 +37,7 @@ def perplexities(
     order: int = 5,
     train_tokens: int | None = None,
     lanes: int = 1,
+    starts: Sequence[Start] = ("fresh", "carried"),
     quiet: bool = False,
 ) -> PerplexityResult:
     """On the held-out part of a prepared corpus; '' is the model that ships.
@@ -47,18 +48,18 @@ def perplexities(
     also knows the sentences before, stands beside it.
     """
     corpus = Corpus.open(data)
-    train = row_of(corpus.train, corpus.vocabulary, train_tokens, lanes)
-    heldout = row_of(corpus.heldout, corpus.vocabulary)
-    ngram = train_kneser_ney(train, len(corpus.vocabulary), order, quiet)
-    rows = [ModelPerplexity(f"{order}-gram, Kneser-Ney", ngram.perplexity(heldout), None, "fresh")]
-    del ngram  # gigabytes
-    starts: tuple[Literal["fresh", "carried"], ...] = ("fresh", "carried")
-    for name in models:
+    rows = []
+    for name in models:  # before the n-gram: a model without a softmax is refused at once
         model = load_pretrained(name or None)
         for start in starts:
             found = perplexity_of(model, data, "heldout", start)
             title = Path(model.source).name
             rows.append(ModelPerplexity(title, found.forward, found.backward, start))
+    train = row_of(corpus.train, corpus.vocabulary, train_tokens, lanes)
+    heldout = row_of(corpus.heldout, corpus.vocabulary)
+    ngram = train_kneser_ney(train, len(corpus.vocabulary), order, quiet)
+    title = f"{order}-gram, Kneser-Ney"
+    rows.insert(0, ModelPerplexity(title, ngram.perplexity(heldout), None, "fresh"))
     unknown = float((heldout.words == corpus.vocabulary.unknown).sum()) / heldout.num_predictions
     return PerplexityResult(
         tuple(rows),

@@ -24,6 +24,8 @@ class Picture(NamedTuple):
     caption: str
     svg: str
     png: bytes
+    alt: str
+    """The gist of its numbers, for those who do not see it."""
 
 
 class Line(NamedTuple):
@@ -91,7 +93,10 @@ def dots(
     axes.grid(axis="y", color="#e5e5e5")
     if len(series) > 1 or line is not None:
         axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    return _finish(figure, name, caption)
+    ranges = [f"{label} {_range(rows, values)}" for label, values in series.items()]
+    if line is not None:
+        ranges.append(f"{line[0]} {_short(line[1])}")
+    return _finish(figure, name, caption, ranges)
 
 
 def panels(
@@ -118,7 +123,12 @@ def panels(
         axes.grid(axis="y", color="#e5e5e5")
         axes.legend(fontsize=8, frameon=False, loc="lower left")
     row[0][0].set_ylabel(y_label)
-    return _finish(figure, name, caption)
+    gist = [
+        f"{title}, {label}: {_from_to(groups, values)}"
+        for title, curves in zip(titles, series, strict=True)
+        for label, values in curves.items()
+    ]
+    return _finish(figure, name, caption, gist)
 
 
 def curves(
@@ -140,7 +150,8 @@ def curves(
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.grid(color="#e5e5e5")
     axes.legend(fontsize=8, frameon=False)
-    return _finish(figure, name, caption)
+    gist = [f"{ln.label}: {_from_to([f'{x:g}' for x in ln.x], ln.y)}" for ln in lines]
+    return _finish(figure, name, caption, [f"{y_label} against {x_label}", *gist])
 
 
 def heat_map(
@@ -163,7 +174,11 @@ def heat_map(
     axes.set_xticks(range(len(column_names)), column_names)
     axes.set_yticks(range(len(row_names)), row_names)
     figure.colorbar(image, ax=axes, label="weight")
-    return _finish(figure, name, caption)
+    gist = [
+        f"{column_name}: most on {row_names[int(np.nanargmax(column))]} ({np.nanmax(column):.2f})"
+        for column_name, column in zip(column_names, values.T, strict=True)
+    ]
+    return _finish(figure, name, caption, [part.replace("\n", ", ") for part in gist])
 
 
 def scatter(
@@ -183,19 +198,35 @@ def scatter(
     coloured = [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     colour_of = dict(zip(coloured, COLOURS[:-1], strict=False))
     shown = np.array([x if x in colour_of or x == grey_label else "others" for x in labels])
+    gist = []
     for label in (grey_label, "others", *colour_of):
         chosen = points[shown == label]
         if len(chosen):
             colour = GREY if label == grey_label else colour_of.get(label, COLOURS[-1])
             marker = "x" if label == "others" else "o"
             text = f"{label} ({len(chosen)})"
+            gist.append(text)
             axes.scatter(
                 chosen[:, 0], chosen[:, 1], s=18, color=colour, marker=marker, label=text, alpha=0.8
             )
     axes.set_xticks([])
     axes.set_yticks([])
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    return _finish(figure, name, caption)
+    return _finish(figure, name, caption, gist)
+
+
+def _range(names: Sequence[str], values: Sequence[float]) -> str:
+    """ "from 62.1 (glove) to 66.4 (m, layer 2)"."""
+    if len(values) == 0:
+        return "nothing"
+    low, high = int(np.argmin(values)), int(np.argmax(values))
+    return f"from {_short(values[low])} ({names[low]}) to {_short(values[high])} ({names[high]})"
+
+
+def _from_to(names: Sequence[str], values: Sequence[float]) -> str:
+    """ "1.00 at token layer, 0.45 at layer 2": the first and the last."""
+    ends = sorted({0, len(values) - 1}) if len(values) else []
+    return ", ".join(f"{_short(values[end])} at {names[end]}" for end in ends)
 
 
 def _short(value: float) -> str:
@@ -221,9 +252,10 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _finish(figure: Any, name: str, caption: str) -> Picture:
+def _finish(figure: Any, name: str, caption: str, gist: Sequence[str]) -> Picture:
     svg, png = io.StringIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None})
     figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     _pyplot().close(figure)
-    return Picture(name, caption, svg.getvalue(), png.getvalue())
+    alt = f"{caption}: {'; '.join(gist)}" if gist else caption
+    return Picture(name, caption, svg.getvalue(), png.getvalue(), alt)

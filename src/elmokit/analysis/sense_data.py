@@ -20,7 +20,6 @@ TREEBANK_TOKENS = {
 class SenseUse(NamedTuple):
     """One word (or several tokens, ``start`` to ``end``) with the senses it may stand for."""
 
-    identity: str
     lemma: str
     pos: str
     keys: tuple[str, ...]
@@ -67,9 +66,8 @@ def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
                         keys.append(key)
                 if keys and len(sentence.tokens) > start:
                     first = keys[0]
-                    identity = f"{path.name}.{len(sentences)}.{start}"
                     where = lemma_of(first), part_of_speech(first)
-                    use = SenseUse(identity, *where, tuple(keys), start, len(sentence.tokens))
+                    use = SenseUse(*where, tuple(keys), start, len(sentence.tokens))
                     sentence.uses.append(use)
             if sentence.tokens:
                 sentences.append(sentence)
@@ -126,7 +124,7 @@ def read_evaluation_set(folder: Path, name: str) -> list[SenseSentence]:
                 raise InputError(f"{gold_path}: no answer for {identity}")
             lemma, pos = word.attrib["lemma"].lower(), word.attrib["pos"]
             end = len(sentence.tokens)
-            sentence.uses.append(SenseUse(identity, lemma, pos, gold[identity], start, end))
+            sentence.uses.append(SenseUse(lemma, pos, gold[identity], start, end))
         sentences.append(sentence)
     return sentences
 

@@ -6,13 +6,16 @@ lemma whose mean is nearest by cosine, or WordNet's first sense where SemCor nev
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from elmokit.analysis import paper
-from elmokit.analysis.encoders import Encoder, Floats, chunks
+from elmokit.analysis.discordant import Booleans, Discordant, discordant
+from elmokit.analysis.encoder_rows import kept_rows, rows_folder
+from elmokit.analysis.encoders import Encoder, Floats, chunks, row_name
 from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.sense_data import (
     EVALUATION_SETS,
@@ -43,6 +46,8 @@ class SenseScore(NamedTuple):
     encoder: str
     layer: str
     f1: dict[str, float]
+    against_lower: dict[str, Discordant] = {}  # noqa: RUF012  never changed
+    """Where this layer and the one below differ, by the same sets."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,10 @@ class SensesResult:
     num_unseen: dict[str, int]
     """Instances whose lemma SemCor lacks: there every encoder answers with the first sense."""
     num_semcor_sentences: int
+    num_repaired: int = 0
+    """Keys of SemCor that this WordNet lacks and that could be mapped."""
+    num_dropped: int = 0
+    """Keys that could not."""
 
 
 def read_sense_data(folder: Path, sets: Sequence[str] = EVALUATION_SETS) -> SenseData:
@@ -74,45 +83,68 @@ def word_senses(
     data: SenseData,
     max_sentences: int | None = None,
     quiet: bool = False,
+    keep: Path | None = None,
 ) -> SensesResult:
     """F1 of every layer of every encoder; ``max_sentences`` of SemCor, evenly spread, for a trial.
 
     Only senses of lemmas that occur in the evaluation sets are gathered: the answers are the same.
+    ``keep``: see encoder_rows.py.
     """
-    wanted = {
-        (use.lemma, use.pos)
-        for sentences in data.evaluation.values()
-        for sentence in sentences
-        for use in sentence.uses
-    }
-    semcor = _evenly(data.semcor.sentences, max_sentences)
-    senses = SenseNumbers(semcor, wanted)
-    useful = [sentence for sentence in semcor if any(senses.of(use) for use in sentence.uses)]
     answers = {
         name: [use for s in found for use in s.uses] for name, found in data.evaluation.items()
     }
+    wanted = {(use.lemma, use.pos) for uses in answers.values() for use in uses}
+    semcor = _evenly(data.semcor.sentences, max_sentences)
+    senses = SenseNumbers(semcor, wanted)
+    useful = [sentence for sentence in semcor if any(senses.of(use) for use in sentence.uses)]
+    inventory = [data.wordnet.senses.get(lemma) for lemma in sorted(wanted)]
+    folder = rows_folder(keep, "senses", useful, data.evaluation, inventory)
     first = {
         name: np.array(
             [_is_right(use, data.wordnet.first_sense(use.lemma, use.pos)) for use in uses]
         )
         for name, uses in answers.items()
     }
-    rows = [SenseScore(FIRST_SENSE, "", _scores(first))]
+    rows = [SenseScore(FIRST_SENSE, "", _scores(_with_unions(first)))]
     for encoder in encoders:
-        means = sense_means(encoder, useful, senses, quiet)
-        right = {
-            name: _judge(encoder, sentences, means, senses, data.wordnet)
-            for name, sentences in data.evaluation.items()
-        }
-        for layer, layer_name in enumerate(encoder.layer_names):
-            by_set = {name: found[:, layer] for name, found in right.items()}
-            rows.append(SenseScore(encoder.name, layer_name, _scores(by_set)))
+        compute = partial(judge_encoder, encoder, useful, senses, data, quiet)
+        rows += kept_rows(folder, encoder, SenseScore, compute)
     unseen = {
         name: sum(not senses.candidates(use.lemma, use.pos) for use in uses)
         for name, uses in answers.items()
     }
     sizes = {name: len(uses) for name, uses in answers.items()}
-    return SensesResult(tuple(rows), _totals(sizes), _totals(unseen), len(semcor))
+    return SensesResult(
+        tuple(rows),
+        _totals(sizes),
+        _totals(unseen),
+        len(semcor),
+        data.semcor.num_repaired,
+        data.semcor.num_dropped,
+    )
+
+
+def judge_encoder(
+    encoder: Encoder,
+    semcor: Sequence[SenseSentence],
+    senses: "SenseNumbers",
+    data: SenseData,
+    quiet: bool = False,
+) -> list[SenseScore]:
+    """A row a layer."""
+    means = sense_means(encoder, semcor, senses, quiet)
+    right = {
+        name: _judge(encoder, sentences, means, senses, data.wordnet)
+        for name, sentences in data.evaluation.items()
+    }
+    rows: list[SenseScore] = []
+    lower: dict[str, Booleans] = {}
+    for layer, layer_name in enumerate(encoder.layer_names):
+        by_set = _with_unions({name: found[:, layer] for name, found in right.items()})
+        against_lower = discordant(lower, by_set)
+        rows.append(SenseScore(encoder.name, layer_name, _scores(by_set), against_lower))
+        lower = by_set
+    return rows
 
 
 class SenseNumbers:
@@ -177,7 +209,7 @@ def _judge(
     means: Floats,
     senses: SenseNumbers,
     wordnet: WordNet,
-) -> np.ndarray:
+) -> Booleans:
     """(instances, num_layers): is the answer right?"""
     unit = means / np.maximum(np.linalg.norm(means, axis=-1, keepdims=True), 1e-12)
     right: list[list[bool]] = []
@@ -207,14 +239,17 @@ def _is_right(use: SenseUse, answer: str | None) -> bool:
     return answer in use.keys
 
 
-def _scores(right: dict[str, np.ndarray]) -> dict[str, float]:
+def _with_unions(right: dict[str, Booleans]) -> dict[str, Booleans]:
+    """The sets, and where all five are there "ALL" and "four" of them."""
+    if not set(EVALUATION_SETS) <= set(right):
+        return right
+    four = [found for name, found in right.items() if name != DEVELOPMENT_SET]
+    return {**right, "ALL": np.concatenate(list(right.values())), "four": np.concatenate(four)}
+
+
+def _scores(right: dict[str, Booleans]) -> dict[str, float]:
     """Every instance is answered, so F1, precision and recall are all the share that is right."""
-    scores = {name: 100 * float(found.mean()) for name, found in right.items()}
-    if set(EVALUATION_SETS) <= set(right):
-        scores["ALL"] = 100 * float(np.concatenate(list(right.values())).mean())
-        four = [found for name, found in right.items() if name != DEVELOPMENT_SET]
-        scores["four"] = 100 * float(np.concatenate(four).mean())
-    return scores
+    return {name: 100 * float(found.mean()) for name, found in right.items()}
 
 
 def _totals(counts: dict[str, int]) -> dict[str, int]:
@@ -238,7 +273,8 @@ def senses_table(result: SensesResult) -> Table:
     columns = list(result.rows[0].f1)
     titles = {"four": "four sets"}
     rows = [
-        (_row_name(row), *(percent(row.f1[column]) for column in columns)) for row in result.rows
+        (row_name(row.encoder, row.layer), *(percent(row.f1[column]) for column in columns))
+        for row in result.rows
     ]
     if "four" in columns:
         for name, f1 in paper.SENSES:
@@ -251,12 +287,10 @@ def senses_table(result: SensesResult) -> Table:
         ("", *(titles.get(column, column) for column in columns)),
         (*rows, ("instances", *sizes)),
         f"Sense vectors from {count(result.num_semcor_sentences)} SemCor sentences. First sense "
-        f"where SemCor lacks the lemma: {unseen}. The four sets are all but semeval2007.",
+        f"where SemCor lacks the lemma: {unseen}. The four sets are all but semeval2007. Of "
+        f"SemCor's keys that WordNet lacks, {count(result.num_repaired)} were repaired and "
+        f"{count(result.num_dropped)} left out.",
     )
-
-
-def _row_name(row: SenseScore) -> str:
-    return f"{row.encoder}, {row.layer}" if row.layer else row.encoder
 
 
 def senses_picture(result: SensesResult) -> Picture:
@@ -266,7 +300,7 @@ def senses_picture(result: SensesResult) -> Picture:
     return dots(
         "senses",
         f"Word senses: F1 on {title}, nearest SemCor sense",
-        [_row_name(row) for row in result.rows[1:]],
+        [row_name(row.encoder, row.layer) for row in result.rows[1:]],
         {"F1": [row.f1[column] for row in result.rows[1:]]},
         "F1",
         line=(FIRST_SENSE, result.rows[0].f1[column]),

@@ -30,6 +30,9 @@ class TaskGain(NamedTuple):
     """Trained on."""
     baseline: tuple[float, ...]
     elmo: tuple[float, ...]
+    baseline_epochs: tuple[str, ...] = ()
+    """Which of how many was best on the development set."""
+    elmo_epochs: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -85,6 +88,8 @@ def gains_of_runs(result: GridResult) -> SixTasks:
                     without[0].train_examples,
                     tuple(_score(run, test_set) for run in without),
                     tuple(_score(run, test_set) for run in with_elmo),
+                    tuple(run.best_epoch for run in without),
+                    tuple(run.best_epoch for run in with_elmo),
                 )
             )
     return SixTasks(tuple(gains), sum(run.cpu_minutes for run in result.runs))
@@ -106,6 +111,8 @@ def six_tasks_table(result: SixTasks) -> Table:
                 spread(gain.baseline, 2),
                 spread(gain.elmo, 2),
                 f"{gain.reduction:.1f} %",
+                ", ".join(gain.baseline_epochs),
+                ", ".join(gain.elmo_epochs),
                 "" if theirs is None else percent(theirs.baseline),
                 "" if theirs is None else percent(theirs.elmo),
                 "" if theirs is None else f"{theirs.reduction:.1f} %",
@@ -120,6 +127,8 @@ def six_tasks_table(result: SixTasks) -> Table:
             "baseline",
             "with ELMo",
             "error reduction",
+            "best epoch, baseline",
+            "best epoch, ELMo",
             "paper: baseline",
             "paper: ELMo",
             "paper: reduction",

@@ -12,14 +12,19 @@ class Table(NamedTuple):
 
     def markdown(self) -> str:
         """Columns padded so that the raw text reads as a table too."""
-        lines = [self.header, *self.rows]
-        widths = [max(len(row[column]) for row in lines) for column in range(len(self.header))]
-        text = [f"**{self.title}**", "", _line(self.header, widths)]
+        lines = [[_escape(cell) for cell in row] for row in (self.header, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [f"**{self.title}**", "", _line(lines[0], widths)]
         text.append("|" + "|".join("-" * (width + 2) for width in widths) + "|")
-        text.extend(_line(row, widths) for row in self.rows)
+        text.extend(_line(row, widths) for row in lines[1:])
         if self.note:
             text += ["", self.note]
         return "\n".join(text) + "\n"
+
+
+def _escape(cell: str) -> str:
+    """A bar in a cell is no border."""
+    return cell.replace("|", "\\|")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

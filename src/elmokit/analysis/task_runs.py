@@ -4,7 +4,6 @@ On top of ``tasks.grid``: every run is a line of OUT/results.jsonl, so what was 
 tables, curves and heat maps share the runs they have in common.
 """
 
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +12,9 @@ from typing import Any, NamedTuple
 
 from elmokit.analysis import paper
 from elmokit.analysis.tables import Table, count, percent
-from elmokit.embed.load import load
 from elmokit.errors import InputError
-from elmokit.files import write_json
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.grid import Grid, Variant, read_results, run_grid
+from elmokit.tasks.grid import Grid, Variant, finished, read_results, run_grid
 
 BASELINE = Variant("baseline", ("elmo.where=none",))
 ALL_LAYERS = "all, lambda=0.001"
@@ -62,6 +59,15 @@ class TaskRun(NamedTuple):
     other_tests: dict[str, float] = {}  # noqa: RUF012
     """Score by the name of a further test set."""
     cpu_minutes: float = 0.0
+    elmo: str | None = None
+    """The biLM's fingerprint; None: it used none."""
+
+    @property
+    def best_epoch(self) -> str:
+        """Which of how many was kept: a run that is best in its last might have gone on."""
+        if not self.epochs:
+            return ""
+        return f"{self.epochs.index(max(self.epochs)) + 1} of {len(self.epochs)}"
 
 
 @dataclass(frozen=True)
@@ -118,17 +124,13 @@ def do_runs(
 ) -> GridResult:
     """Do what is missing of these variants; their runs alone, in order."""
     grid = replace(grid, variants=tuple(variants))
-    check_same(grid)
     run_grid(grid, jobs=jobs, quiet=quiet)
     return grid_result(grid)
 
 
 def grid_result(grid: Grid) -> GridResult:
     """The runs of a grid that are there."""
-    lines = {line["run"]: line for line in read_results(grid.out)}
-    wanted = [run.name for run in grid.runs()]
-    runs = [_task_run(lines[name]) for name in wanted if name in lines]
-    return GridResult(tuple(runs))
+    return GridResult(tuple(_task_run(line) for line in finished(grid)))
 
 
 def read_runs(out: Path) -> GridResult:
@@ -137,27 +139,6 @@ def read_runs(out: Path) -> GridResult:
     if not lines:
         raise InputError(f"{out}: no results.jsonl with runs here; make some with  analyse layers")
     return GridResult(tuple(_task_run(line) for line in lines))
-
-
-def check_same(grid: Grid) -> None:
-    """A folder holds runs of one model with one recipe: others would be taken for them."""
-    facts = {
-        "elmo": load(grid.elmo).fingerprint,
-        "recipe": grid.recipe,
-        "settings": list(grid.settings),
-        "files": list(grid.files) if grid.files else None,
-        "max_minutes": grid.max_minutes,
-    }
-    path = grid.out / "runs.json"
-    if not path.exists():
-        write_json(path, facts)
-        return
-    for name, value in json.loads(path.read_text(encoding="utf-8")).items():
-        if facts[name] != value:
-            raise InputError(
-                f"{grid.out}: holds runs with {name} = {value!r}, not {facts[name]!r}; choose "
-                "another folder"
-            )
 
 
 def _task_run(line: dict[str, Any]) -> TaskRun:

@@ -1,6 +1,6 @@
 """Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from elmokit.errors import InputError
 from elmokit.pretrain.documents import DocumentReader, find_sources
@@ -29,6 +29,20 @@ def read_sentences(texts: Sequence[str], pretokenized: bool = False) -> Iterator
                     yield from _cut(words(sentence.text))
     for name, problem in reader.broken.items():
         raise InputError(f"{name}: {problem}")
+
+
+def first_tokens(sentences: Iterable[list[str]], number: int | None) -> Iterator[list[str]]:
+    """Whole sentences, at most ``number`` tokens of them; None: all.
+
+    >>> list(first_tokens([["a", "b"], ["c"], ["d", "e"]], 4))
+    [['a', 'b'], ['c']]
+    """
+    total = 0
+    for sentence in sentences:
+        total += len(sentence)
+        if number is not None and total > number:
+            return
+        yield sentence
 
 
 def _cut(tokens: list[str]) -> Iterator[list[str]]:

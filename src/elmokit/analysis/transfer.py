@@ -1,26 +1,33 @@
 """Domain transfer (the paper's supplement): a biLM tuned on a task's text, without labels.
 
-OUT/                                    the task's runs with the model as it was
-    tuned/TASK/text.txt, corpus/        the task's training sentences, each once
-               model/, runs/            the tuned biLM, and the task's runs with it
+OUT/                                 the task's runs with the model as it was
+    tuned/TASK-FINGERPRINT/          of one model
+        corpus.txt, corpus/          the task's training sentences, each once
+        new-text.txt, new-text/      development sentences that training lacks
+        model/, runs/                the tuned biLM, and the task's runs with it
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from elmokit.analysis import paper
 from elmokit.analysis.tables import Table, count
 from elmokit.analysis.task_runs import TITLES, WITH_ELMO, do_runs, spread
+from elmokit.embed.fingerprint import fingerprint
+from elmokit.errors import InputError
 from elmokit.files import replacing_file
+from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.finetune import finetune
 from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.grid import Grid, task_splits
+from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.load import load_pretrained
 
-HELD_OUT = 0.05
-"""Of a task's sentences: what perplexity is measured on."""
+WATCHED = 0.01
+"""Share of the training sentences that fine-tuning keeps back, for its own log."""
 
 
 @dataclass(frozen=True)
@@ -28,59 +35,81 @@ class Transfer:
     task: str
     measure: str
     num_tokens: int
-    """Of the text that the biLM was tuned on."""
+    """That the biLM was tuned on."""
+    num_new_sentences: int
+    """Of the development set, none of them a training sentence: perplexity is measured on these."""
     before: float
     """Perplexity, mean of both directions."""
     after: float
     score_before: tuple[float, ...]
     """Of the task on its test set, one a seed."""
     score_after: tuple[float, ...]
+    num_examples: int
+    """That the task was trained on."""
+    num_all_examples: int
+    """Whose sentences the biLM was tuned on."""
 
 
 def domain_transfer(
     grid: Grid, task: str, changes: Sequence[str] = (), jobs: int = 1, quiet: bool = False
 ) -> Transfer:
     """Tune, measure, and train the task with both models; goes on where it was killed."""
-    folder = grid.out / "tuned" / task
-    corpus = folder / "corpus"
-    if not (corpus / "corpus.json").exists():
-        num_sentences = write_task_text(grid, task, folder / "text.txt")
-        config = PrepareConfig(
-            pretokenized=True, heldout=max(HELD_OUT, min(0.5, 20 / num_sentences))
+    model, splits = load_pretrained(grid.elmo), task_splits(grid, task)
+    folder = grid.out / "tuned" / f"{task}-{fingerprint(model)[:8]}"
+    known = task_sentences(task, splits.train)
+    new = [sentence for sentence in task_sentences(task, splits.dev) if sentence not in known]
+    if not new:
+        raise InputError(
+            f"{task}: every development sentence is a training sentence too; perplexity needs new "
+            f"ones: give another development file"
         )
-        words = load_pretrained(grid.elmo).output_words
-        vocabulary = words.vocabulary if words else None
-        prepare([str(folder / "text.txt")], corpus, config, vocabulary=vocabulary)
-    tuned = finetune(load_pretrained(grid.elmo), corpus, folder / "model", changes)
+    words = model.output_words.vocabulary if model.output_words else None
+    corpus = _corpus(known, folder / "corpus", WATCHED, words, quiet)
+    new_text = _corpus(new, folder / "new-text", 0.0, corpus.vocabulary, quiet)
+    tuned = finetune(model, corpus.path, folder / "model", changes, new_text=new_text.path)
     grids = (grid, replace(grid, out=folder / "runs", elmo=str(folder / "model")))
     results = [do_runs(replace(g, tasks=(task,)), (WITH_ELMO,), jobs, quiet) for g in grids]
     scores = [tuple(result.scores(task, WITH_ELMO.name, "test")) for result in results]
+    first = results[0].runs[0]
     return Transfer(
-        task,
-        results[0].runs[0].measure,
-        _num_tokens(folder / "text.txt"),
-        tuned.before.mean,
-        tuned.after.mean,
-        scores[0],
-        scores[1],
+        task=task,
+        measure=first.measure,
+        num_tokens=corpus.train.num_tokens,
+        num_new_sentences=len(new),
+        before=tuned.before.mean,
+        after=tuned.after.mean,
+        score_before=scores[0],
+        score_after=scores[1],
+        num_examples=first.train_examples,
+        num_all_examples=len(splits.train),
     )
 
 
-def write_task_text(grid: Grid, task: str, path: Path) -> int:
-    """Each training sentence once, a document each, so that the held-out ones are new."""
-    sentences = {
+def task_sentences(task: str, examples: Iterable[Any]) -> dict[str, None]:
+    """Each sentence once, in order."""
+    return {
         " ".join(sentence): None
-        for example in task_splits(grid, task).train
+        for example in examples
         for sentence in find_task(task).sentences(example)
         if sentence
     }
-    with replacing_file(path) as aside:
-        aside.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
-    return len(sentences)
 
 
-def _num_tokens(path: Path) -> int:
-    return sum(len(line.split()) for line in path.read_text(encoding="utf-8").splitlines())
+def _corpus(
+    sentences: Iterable[str],
+    folder: Path,
+    heldout: float,
+    vocabulary: Vocabulary | None,
+    quiet: bool,
+) -> Corpus:
+    """Prepared, a document a sentence, unless it is there."""
+    if not (folder / "corpus.json").exists():
+        text = folder.with_suffix(".txt")
+        with replacing_file(text) as aside:
+            aside.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
+        config = PrepareConfig(pretokenized=True, heldout=heldout)
+        prepare([text], folder, config, vocabulary=vocabulary, num_workers=1, quiet=quiet)
+    return Corpus.open(folder)
 
 
 def transfer_table(results: Sequence[Transfer]) -> Table:
@@ -99,4 +128,19 @@ def transfer_table(results: Sequence[Transfer]) -> Table:
             (f"paper: {name}", f"{before}", "not tuned" if after is None else f"{after}", "", "")
         )
     header = ("task's text", "perplexity before", "after", "test score before", "after")
-    return Table("Domain transfer", header, tuple(rows))
+    notes = [
+        "Perplexity: mean of both directions, on the development sentences that are no training "
+        "sentences"
+        + "".join(
+            f"; {TITLES.get(r.task, r.task)} has {count(r.num_new_sentences)}" for r in results
+        )
+        + "."
+    ]
+    notes += [
+        f"{TITLES.get(result.task, result.task)}: the biLM is tuned on the text of all "
+        f"{count(result.num_all_examples)} training examples, the task trained on "
+        f"{count(result.num_examples)} of them."
+        for result in results
+        if result.num_examples < result.num_all_examples
+    ]
+    return Table("Domain transfer", header, tuple(rows), " ".join(notes))

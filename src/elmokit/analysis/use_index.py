@@ -1,6 +1,6 @@
 """Neighbours in context (Table 4): an index of every token of a corpus, at every LSTM layer.
 
-INDEX/index.json         what it is, and of which model
+INDEX/index.json         what it is, of which model and of which text
       layer-K.f16        (N, D) float16, unit length: every token at layer K
       layer-K.usearch    a graph over them, for corpora too large to look at every token
       sentences.txt, sentences.npy       the text, and the byte where each sentence starts
@@ -13,7 +13,7 @@ beyond that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 v
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.analysis.encoders import Encoder, Floats, chunks
+from elmokit.analysis.texts import first_tokens, read_sentences
 from elmokit.analysis.uses import Use
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder, write_json
@@ -57,8 +58,12 @@ def build_index(
     layers: Sequence[int] | None = None,
     exact_tokens: int = EXACT_TOKENS,
     quiet: bool = False,
+    made_of: Mapping[str, Any] | None = None,
 ) -> IndexReport:
-    """Write the index of all tokens; ``layers`` default to all but the token layer."""
+    """Write the index of all tokens; ``layers`` default to all but the token layer.
+
+    ``made_of`` says where the sentences come from; it is kept, and told by the opened index.
+    """
     chosen = _check_layers(encoder, layers)
     with replacing_folder(out) as aside:
         text = _write_tokens(encoder, sentences, aside, chosen, quiet)
@@ -71,6 +76,7 @@ def build_index(
             "version": VERSION,
             "encoder": encoder.name,
             "fingerprint": encoder.fingerprint,
+            "made_of": dict(made_of or {}),
             "layer_names": list(encoder.layer_names),
             "layers": chosen,
             "dim": text.dim,
@@ -83,6 +89,25 @@ def build_index(
                 _write_graph(aside, layer, facts, quiet)
         write_json(aside / "index.json", facts)
     return IndexReport(text.num_sentences, text.num_tokens, tuple(chosen), is_exact)
+
+
+def index_texts(
+    encoder: Encoder,
+    texts: Sequence[str],
+    out: Path,
+    layers: Sequence[int] | None = None,
+    max_tokens: int | None = None,
+    pretokenized: bool = False,
+    quiet: bool = False,
+) -> IndexReport:
+    """``build_index`` of files and folders; of the first ``max_tokens`` tokens, if not all."""
+    sentences = first_tokens(read_sentences(texts, pretokenized), max_tokens)
+    facts = _made_of(texts, max_tokens, pretokenized)
+    return build_index(encoder, sentences, out, layers, quiet=quiet, made_of=facts)
+
+
+def _made_of(texts: Sequence[str], max_tokens: int | None, pretokenized: bool) -> dict[str, Any]:
+    return {"texts": list(texts), "max_tokens": max_tokens, "pretokenized": pretokenized}
 
 
 def _check_layers(encoder: Encoder, layers: Sequence[int] | None) -> list[int]:
@@ -161,7 +186,10 @@ def open_index(path: Path) -> "UseIndex":
     file = path / "index.json"
     if not file.is_file():
         raise InputError(f"{path}: no index here; make one with  elmokit index TEXT -o {path}")
-    facts = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InputError(f"{file}: is damaged; make the index again") from None
     if facts.get("format") != FORMAT or facts.get("version") != VERSION:
         raise InputError(f"{file}: not an index that this elmokit reads; make it again")
     return UseIndex(path, facts)
@@ -175,6 +203,17 @@ class UseIndex:
     @property
     def layers(self) -> list[int]:
         return list(self.facts["layers"])
+
+    def is_of(
+        self,
+        encoder: Encoder,
+        texts: Sequence[str],
+        max_tokens: int | None = None,
+        pretokenized: bool = False,
+    ) -> bool:
+        """Was it made with this model, of just these texts?"""
+        is_same_text = self.facts.get("made_of") == _made_of(texts, max_tokens, pretokenized)
+        return is_same_text and self.facts["fingerprint"] == encoder.fingerprint
 
     @property
     def num_tokens(self) -> int:
@@ -190,7 +229,10 @@ class UseIndex:
     def neighbours(
         self, encoder: Encoder, use: Use, layer: int | None = None, number: int = 5
     ) -> list[Neighbour]:
-        """The nearest uses at a layer (default: the top), the sentence itself left out."""
+        """The nearest uses at a layer (default: the top), the sentence itself left out.
+
+        Of sentences that the text repeats only one is kept.
+        """
         if encoder.fingerprint != self.facts["fingerprint"]:
             raise InputError(
                 f"{self.path}: was made with another model ({self.facts['encoder']}); vectors of "
@@ -201,19 +243,20 @@ class UseIndex:
             known = ", ".join(map(str, self.layers))
             raise InputError(f"{self.path}: holds layers {known}, not {layer}; index it again")
         query = _unit(encoder.layers([use.tokens])[0][layer, use.place][None])[0]
-        found: list[Neighbour] = []
-        # The sentence itself may stand in the text, once or often; then look further.
+        # The sentence itself, and others, may stand in the text more than once; then look further.
+        found: dict[tuple[tuple[str, ...], int], Neighbour] = {}
         wanted = number
         while len(found) < number and wanted <= 64 * number:
             wanted = 2 * wanted + 8
-            found = [
-                Neighbour(similarity, other)
-                for row, similarity in self._search(layer, query, wanted)
-                if (other := self.use(row)).tokens != use.tokens
-            ]
+            found = {}
+            for row, similarity in self._search(layer, query, wanted):
+                other = self.use(row)
+                if other.tokens != use.tokens:
+                    key = (tuple(other.tokens), other.place)
+                    found.setdefault(key, Neighbour(similarity, other))
             if wanted >= self.num_tokens:
                 break
-        return found[:number]
+        return list(found.values())[:number]
 
     def use(self, row: int) -> Use:
         """The token in a row of the index, with its sentence."""
@@ -271,13 +314,3 @@ def _usearch() -> Any:
     except ImportError:
         raise missing_extra("usearch", "analysis", "an index of neighbours") from None
     return usearch.index
-
-
-def parse_layers(text: str) -> list[int] | None:
-    """ "1,2" -> [1, 2]; nothing -> None, the default."""
-    if not text:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"layers must be numbers such as 1,2; got {text!r}") from None

@@ -21,6 +21,10 @@ Encoders = Annotated[
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON too.")]
 Figure = Annotated[Path | None, typer.Option("--picture", help="Draw it too, .png or .svg.")]
+Keep = Annotated[
+    Path | None,
+    typer.Option(help="Folder that keeps each model's rows: what was killed goes on there."),
+]
 Tasks = Annotated[list[str], typer.Argument(help="ner, sentiment, entailment, srl, coref, squad.")]
 
 
@@ -31,6 +35,7 @@ def pos(
     train_sentences: Annotated[
         int | None, typer.Option(help="Fewer training sentences, for a quick look.")
     ] = None,
+    keep: Keep = None,
     picture: Figure = None,
     json: Json = None,
 ) -> None:
@@ -45,7 +50,7 @@ def pos(
     from elmokit.analysis.results import present
 
     encoders = [open_encoder(model) for model in models]
-    result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences))
+    result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), keep=keep)
     present(result, [pos_table(result)], json, picture, lambda: pos_picture(result))
 
 
@@ -59,6 +64,7 @@ def senses(
     semcor_sentences: Annotated[
         int | None, typer.Option(help="Fewer SemCor sentences, for a quick look.")
     ] = None,
+    keep: Keep = None,
     picture: Figure = None,
     json: Json = None,
 ) -> None:
@@ -73,7 +79,8 @@ def senses(
     )
 
     encoders = [open_encoder(model) for model in models]
-    result = word_senses(encoders, read_sense_data(data, sets.split(",")), semcor_sentences)
+    wanted = read_sense_data(data, sets.split(","))
+    result = word_senses(encoders, wanted, semcor_sentences, keep=keep)
     present(result, [senses_table(result)], json, picture, lambda: senses_picture(result))
 
 

@@ -105,10 +105,13 @@ def export(
 
 @app.command()
 def plot(
-    run: Annotated[Path, typer.Argument(help="Folder of a training run, or its log.jsonl.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Folder of a training run, or its log.jsonl; then those that went on."),
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Picture to write.")] = Path("run.png"),
 ) -> None:
     """Draw a run's perplexity, loss and learning rate."""
-    from elmokit.pretrain.plot import plot_run
+    from elmokit.pretrain.plot import plot_runs
 
-    plot_run(run, out)
+    plot_runs(runs, out)

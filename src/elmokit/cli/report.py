@@ -34,6 +34,9 @@ def report(
     text: Annotated[
         list[str] | None, typer.Option(help="Plain text, for neighbours; may be given again.")
     ] = None,
+    text_tokens: Annotated[
+        int, typer.Option(min=1, help="At most so many tokens of the text, from its start.")
+    ] = 1_000_000,
     word: Annotated[str, typer.Option(help="Whose uses are drawn.")] = "play",
     table1_tasks: Annotated[str, typer.Option(help="For Table 1.")] = (
         "squad,entailment,srl,coref,ner,sentiment"
@@ -78,6 +81,7 @@ def report(
         train_tokens=train_tokens,
         lanes=lanes,
         text=tuple(text or ()),
+        text_tokens=text_tokens,
         word=word,
         table1_tasks=tuple(table1_tasks.split(",")),
         table1_seeds=table1_seeds,
@@ -96,4 +100,6 @@ def report(
     result = make_report(config, None if only == "none" else [n for n in only.split(",") if n])
     for name, reason in result.left_out.items():
         typer.echo(f"left out: {name} ({reason})")
+    if result.of_another_model:
+        typer.echo(f"of another model, not shown: {', '.join(result.of_another_model)}")
     typer.echo(f"{result.page}: {', '.join(result.done)}")

@@ -8,6 +8,7 @@ import typer
 from elmokit.cli import app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.options import Model
+from elmokit.errors import InputError
 
 Static = Annotated[
     Path | None, typer.Option(help="Static vectors (GloVe or word2vec) to stand beside.")
@@ -67,20 +68,33 @@ def index(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the index to.")],
     model: Model = "",
     layers: Annotated[str, typer.Option(help="Layers, as in 1,2; default: all LSTM layers.")] = "",
+    tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="At most so many, whole sentences from the start; default: all."),
+    ] = None,
     pretokenized: Pretokenized = False,
 ) -> None:
     """Index every token of a text, for `elmokit neighbours`."""
     from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.texts import read_sentences
-    from elmokit.analysis.use_index import build_index, parse_layers
+    from elmokit.analysis.use_index import index_texts
 
-    encoder = open_encoder(model)
-    sentences = read_sentences(texts, pretokenized)
-    report = build_index(encoder, sentences, out, parse_layers(layers))
+    report = index_texts(
+        open_encoder(model), texts, out, parse_layers(layers), tokens, pretokenized
+    )
     typer.echo(
         f"{out}: {report.num_tokens:,} tokens of {report.num_sentences:,} sentences, layers "
         f"{', '.join(map(str, report.layers))}, {'exact' if report.is_exact else 'approximate'}"
     )
+
+
+def parse_layers(text: str) -> list[int] | None:
+    """ "1,2" -> [1, 2]; nothing -> None, the default."""
+    if not text:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"layers must be numbers such as 1,2; got {text!r}") from None
 
 
 @app.command()
@@ -105,7 +119,7 @@ def neighbours(
 
 @analyse.command()
 def uses(
-    word: Annotated[str, typer.Argument(help="A lemma of SemCor, as in: play.")],
+    word: Annotated[str, typer.Argument(help="A form, as in: play (plays is another); any case.")],
     data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Picture, .png or .svg.")],
     model: Model = "",

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.errors import InputError
-from elmokit.model.softmax import OutputWords
-from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.loop import train
+from elmokit.model.bilm import BiLm
+from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.loop import read_run, train
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
 from elmokit.pretrain.recipe import Recipe, TrainConfig, apply_change, recipe_from_dict
 from elmokit.pretrain.start import carry_over
@@ -40,12 +41,16 @@ def finetune(
     out: Path,
     changes: Sequence[str] = (),
     device: str = "cpu",
+    new_text: Path | None = None,
 ) -> FinetuneResult:
     """Write the tuned model to folder ``out``; its runs are kept in ``out``.run and can resume.
 
     Softmax rows are taken over for the words the model knows. Where rows are missing (a
     published model has none), they are fitted first with all else frozen, and ``before`` is
     measured after that: what the old biLM knows of the new text.
+
+    Perplexity is measured on the held-out part of ``data``, or on all of ``new_text``, a corpus
+    prepared with the vocabulary of ``data``.
     """
     if model.config.characters != "utf8" or model.config.char_cnn is None:
         raise InputError(
@@ -55,19 +60,18 @@ def finetune(
     recipe = _recipe(model, changes)
     corpus = Corpus.open(data)
     softmax, num_new = carry_over(model.output_words, corpus.vocabulary, model.bilm)
+    measured, split = _to_measure_on(corpus, new_text)
     runs = out.with_name(out.name + ".run")
     bilm = model.bilm
     if num_new:
         bilm.requires_grad_(False)
         fit = replace(recipe, train=replace(recipe.train, learning_rate=SOFTMAX_RATE))
-        train(fit, data, runs / "softmax", resume=True, start_from=(bilm, softmax), device=device)
+        _go_on(fit, data, runs / "softmax", bilm, softmax, device)
         bilm.requires_grad_(True)
-    before = measure_perplexity(bilm, softmax, corpus, corpus.heldout)
-    result = train(
-        recipe, data, runs / "tune", resume=True, start_from=(bilm, softmax), device=device
-    )
-    if result.perplexity is None:
-        raise InputError(f"{out}: stopped before the end; the same command goes on")
+    before = measure_perplexity(bilm, softmax, measured, split)
+    after = _go_on(recipe, data, runs / "tune", bilm, softmax, device)
+    if new_text is not None:
+        after = measure_perplexity(bilm, softmax, measured, split)
     tuned = replace(
         model,
         settled=None,
@@ -75,11 +79,42 @@ def finetune(
         card={**model.card, "finetuned_on": str(data)},
     )
     write_native(tuned, out)
-    return FinetuneResult(before, result.perplexity, num_new)
+    return FinetuneResult(before, after, num_new)
+
+
+def _to_measure_on(corpus: Corpus, new_text: Path | None) -> tuple[Corpus, Split]:
+    if new_text is None:
+        return corpus, corpus.heldout
+    other = Corpus.open(new_text)
+    if other.vocabulary.words != corpus.vocabulary.words:
+        raise InputError(
+            f"{new_text}: was not prepared with the vocabulary of {corpus.path}; prepare it with  "
+            f"--vocabulary {corpus.path / 'vocab.txt'}"
+        )
+    return other, other.train
+
+
+def _go_on(
+    recipe: Recipe, data: Path, run: Path, bilm: BiLm, softmax: Softmax, device: str
+) -> Perplexity:
+    """Train to the end, from where the run stands; never a run of another model or recipe.
+
+    Returns the perplexity on the held-out part of ``data``.
+    """
+    if (run / "run.json").is_file() and read_run(run) != (recipe, data.resolve()):
+        raise InputError(
+            f"{run}: holds a run of another model, other data or other settings; choose another "
+            f"folder"
+        )
+    result = train(recipe, data, run, resume=True, start_from=(bilm, softmax), device=device)
+    if result.perplexity is None:
+        raise InputError(f"{run}: stopped before the end; the same command goes on")
+    return result.perplexity
 
 
 def _recipe(model: PretrainedModel, changes: Sequence[str]) -> Recipe:
-    values = Recipe(model.config, FINETUNE).to_dict()
+    """One that names the model, so that a run is known by it."""
+    values = Recipe(model.config, replace(FINETUNE, start_from=model.source)).to_dict()
     for change in changes:
         if not change.startswith("train."):
             raise InputError(f"--set {change}: fine-tuning can only change train.* settings")

@@ -1,19 +1,25 @@
 """The curves of a run, drawn from its log."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_file
 from elmokit.pretrain.run_log import read_log
 
 
-def plot_run(run: Path, out: Path) -> None:
-    """Held-out perplexity, training loss and learning rate against tokens, as a PNG (or SVG)."""
-    events = read_log(run / "log.jsonl" if run.is_dir() else run)
+def plot_runs(runs: Sequence[Path], out: Path) -> None:
+    """Held-out perplexity, training loss and learning rate against tokens, as a PNG (or SVG).
+
+    ``runs``: folders or their logs; each began with the weights of the one before it.
+    """
+    events = one_after_the_other(runs)
     training = [event for event in events if event["event"] == "train"]
     heldout = [event for event in events if event["event"] == "heldout"]
     if not training and not heldout:
-        raise InputError(f"{run}: there is nothing to draw yet; the log has no measurements")
+        names = ", ".join(map(str, runs))
+        raise InputError(f"{names}: there is nothing to draw yet; the log has no measurements")
     try:
         import matplotlib
 
@@ -50,3 +56,15 @@ def plot_run(run: Path, out: Path) -> None:
     with replacing_file(out) as aside:
         figure.savefig(aside, format=out.suffix.lstrip(".") or "png", dpi=140)
     pyplot.close(figure)
+
+
+def one_after_the_other(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """The events of all logs, their tokens counted from the beginning of the first."""
+    events: list[dict[str, Any]] = []
+    before = 0
+    for run in runs:
+        log = read_log(run / "log.jsonl" if run.is_dir() else run)
+        measured = [event for event in log if "tokens" in event]
+        events += [{**event, "tokens": before + event["tokens"]} for event in measured]
+        before = max((event["tokens"] for event in events), default=0)
+    return events

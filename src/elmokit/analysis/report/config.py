@@ -1,7 +1,9 @@
 """The settings of a report, and the runs of task models that follow from them."""
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis import paper
@@ -25,6 +27,8 @@ class ReportConfig:
     lanes: int = 1
     text: tuple[str, ...] = ()
     """Plain text, for neighbours."""
+    text_tokens: int = 1_000_000
+    """At most so many of it, from the start."""
     word: str = "play"
     """Whose uses are drawn."""
     tasks: tuple[str, ...] = ("entailment", "srl")
@@ -50,32 +54,36 @@ class ReportConfig:
     def grid(self, task: str) -> Grid:
         """Of one task's runs, for all but Table 1."""
         settings = tuple(setting for name, setting in self.task_settings if name == task)
-        return replace(
-            self._grid(self.out / "runs" / task, settings), tasks=(task,), seeds=self.seeds
-        )
+        return self._grid(task, settings, self.seeds)
 
     def table1_grid(self, task: str) -> Grid:
-        """The recipe as it is. Runs without other settings lie with those of ``grid``."""
-        has_settings = any(name == task for name, _ in self.task_settings)
-        folder = self.out / ("table1" if has_settings else "runs") / task
-        return replace(self._grid(folder, ()), tasks=(task,), seeds=self.table1_seeds)
+        """The recipe as it is; runs of ``grid`` without settings are the same."""
+        return self._grid(task, (), self.table1_seeds)
 
-    def _grid(self, out: Path, settings: tuple[str, ...]) -> Grid:
+    def _grid(self, task: str, settings: tuple[str, ...], seeds: int | None) -> Grid:
         return Grid(
-            tasks=(),
+            tasks=(task,),
             variants=(),
             data=self.data,
-            out=out,
+            out=self.out / "runs" / self._folder(task, settings),
             elmo=self.model or None,
             recipe=self.recipe,
             settings=settings,
+            seeds=seeds,
             max_minutes=self.max_minutes,
         )
 
+    def _folder(self, task: str, settings: tuple[str, ...]) -> str:
+        """Named for how its runs are made, so that no settings ever meet the runs of others."""
+        if not settings and self.recipe == "cpu" and not self.max_minutes:
+            return task
+        made = json.dumps([self.recipe, self.max_minutes, *settings])
+        return f"{task}-{hashlib.sha256(made.encode()).hexdigest()[:8]}"
+
     @property
     def table1_runs(self) -> tuple[str, ...]:
-        """Those that are there: what else Figure 2 can show."""
-        grids = map(self.table1_grid, self.table1_tasks)
+        """Those that are there, of tasks only Table 1 has: what else Figure 2 can show."""
+        grids = (self.table1_grid(task) for task in self.table1_tasks if task not in self.tasks)
         return tuple(line["run"] for grid in grids for line in read_results(grid.out))
 
 

@@ -1,53 +1,34 @@
 """The paper's findings, one by one: what our numbers say to each, in words."""
 
 from collections.abc import Sequence
-from statistics import mean, variance
+from itertools import pairwise
+from statistics import mean
 from typing import Any, NamedTuple
 
 from elmokit.analysis.mix_weights import MixWeights
 from elmokit.analysis.part_of_speech import PosResult
 from elmokit.analysis.perplexities import PerplexityResult
-from elmokit.analysis.sample_efficiency import SampleEfficiency, reaches
+from elmokit.analysis.report.verdicts import (
+    Difference,
+    deviation,
+    noise,
+    of_layers,
+    of_seeds,
+    of_shares,
+    verdict,
+)
+from elmokit.analysis.sample_efficiency import Point, SampleEfficiency, reaches
 from elmokit.analysis.senses import SensesResult
 from elmokit.analysis.six_tasks import SixTasks
 from elmokit.analysis.task_runs import ALL_LAYERS, TITLES, GridResult
 from elmokit.analysis.transfer import Transfer
 
-ONE_SEED = 0.5
-"""Percent points within which two single runs are not told apart."""
-
 
 class Finding(NamedTuple):
     claim: str
     verdict: str
-    """confirmed, contradicted, mixed, or no clear difference."""
+    """confirmed or contradicted (in part), mixed, or no clear difference; and if of one seed."""
     evidence: str
-
-
-def _verdict(differences: Sequence[float], margins: Sequence[float]) -> str:
-    """Differences are positive where the claim holds; within its margin one says nothing."""
-    signs = {
-        0 if abs(value) <= margin else (1 if value > 0 else -1)
-        for value, margin in zip(differences, margins, strict=True)
-    }
-    if signs == {0}:
-        return "no clear difference"
-    if -1 not in signs:
-        return "confirmed"
-    return "mixed" if 1 in signs else "contradicted"
-
-
-def _sampling_error(percent: float, number: int) -> float:
-    """One standard error of a share of ``number`` tokens, in percent points."""
-    share = percent / 100
-    return 100 * float((share * (1 - share) / max(number, 1)) ** 0.5)
-
-
-def _seed_error(one: Sequence[float], other: Sequence[float]) -> float:
-    """One standard error of the difference of two means over seeds."""
-    if len(one) < 2 or len(other) < 2:
-        return ONE_SEED
-    return float((variance(one) / len(one) + variance(other) / len(other)) ** 0.5)
 
 
 def context_helps_syntax(result: PosResult, encoder: str) -> Finding | None:
@@ -58,23 +39,24 @@ def context_helps_syntax(result: PosResult, encoder: str) -> Finding | None:
     ours = best.pop(encoder, None)
     if ours is None or not best:
         return None
-    margin = _sampling_error(ours, result.num_tokens["all"])
+    number = result.num_tokens["all"]
     return Finding(
         "The trained biLM knows more of part of speech than random weights and static vectors",
-        _verdict([ours - other for other in best.values()], [margin] * len(best)),
+        verdict([of_shares(ours, other, number) for other in best.values()]),
         f"best layer {ours:.1f}; "
         + ", ".join(f"{name} {other:.1f}" for name, other in best.items()),
     )
 
 
 def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
-    scores = {row.layer: row.accuracy["all"] for row in result.rows if row.encoder == encoder}
-    if not {"layer 1", "layer 2"} <= scores.keys():
+    rows = {row.layer: row for row in result.rows if row.encoder == encoder}
+    if not {"layer 1", "layer 2"} <= rows.keys():
         return None
-    first, second = scores["layer 1"], scores["layer 2"]
+    first, second = (rows[layer].accuracy["all"] for layer in ("layer 1", "layer 2"))
+    apart, number = rows["layer 2"].against_lower.get("all"), result.num_tokens["all"]
     return Finding(
         "The first LSTM layer is better at part of speech than the second",
-        _verdict([first - second], [_sampling_error(first, result.num_tokens["all"])]),
+        verdict([of_layers(first, second, apart, number)]),
         f"layer 1 {first:.1f}, layer 2 {second:.1f} (paper: 97.3 and 96.8, on the Penn Treebank)",
     )
 
@@ -85,10 +67,10 @@ def context_helps_senses(result: SensesResult, encoder: str) -> Finding | None:
     if not scores:
         return None
     first = result.rows[0].f1[column]
-    margin = _sampling_error(first, result.num_instances[column])
+    difference = of_shares(max(scores), first, result.num_instances[column])
     return Finding(
         "Nearest neighbours in context beat WordNet's first sense",
-        _verdict([max(scores) - first], [margin]),
+        verdict([difference]),
         f"best layer {max(scores):.1f}, first sense {first:.1f} (paper: 69.0 and 65.9)",
     )
 
@@ -100,13 +82,14 @@ def _column(result: SensesResult) -> str:
 
 def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | None:
     column = _column(result)
-    scores = {row.layer: row.f1[column] for row in result.rows if row.encoder == encoder}
-    if not {"layer 1", "layer 2"} <= scores.keys():
+    rows = {row.layer: row for row in result.rows if row.encoder == encoder}
+    if not {"layer 1", "layer 2"} <= rows.keys():
         return None
-    first, second = scores["layer 1"], scores["layer 2"]
+    first, second = (rows[layer].f1[column] for layer in ("layer 1", "layer 2"))
+    apart, number = rows["layer 2"].against_lower.get(column), result.num_instances[column]
     return Finding(
         "The second LSTM layer is better at word senses than the first",
-        _verdict([second - first], [_sampling_error(second, result.num_instances[column])]),
+        verdict([of_layers(second, first, apart, number)]),
         f"layer 2 {second:.1f}, layer 1 {first:.1f}, first sense "
         f"{result.rows[0].f1[column]:.1f} (paper: 69.0, 67.4 and 65.9)",
     )
@@ -119,9 +102,10 @@ def lower_than_ngram(result: PerplexityResult) -> Finding | None:
     if not models:
         return None
     each = ", ".join(f"{row.name} {row.forward:.1f}" for row in models)
+    counted = f"{result.num_training_predictions:,} words and ends of sentences"
     return Finding(
-        "The biLM predicts better than a 5-gram of the same text",
-        _verdict([ngram.forward - row.forward for row in models], [0.0] * len(models)),
+        f"The biLM predicts better than a {ngram.name.split(',')[0]} counted on {counted}",
+        verdict([Difference(ngram.forward - row.forward, 0.0) for row in models]),
         f"forward perplexity {each}, {ngram.name} {ngram.forward:.1f}",
     )
 
@@ -131,30 +115,44 @@ def elmo_helps_every_task(result: SixTasks) -> Finding | None:
     if not own:
         return None
     each = ", ".join(f"{gain.title} {gain.gain:+.1f}" for gain in own)
+    pooled = deviation(cell for gain in own for cell in (gain.elmo, gain.baseline))
+    differences = [of_seeds(gain.elmo, gain.baseline, pooled) for gain in own]
     return Finding(
         "Adding ELMo helps every task",
-        _verdict(
-            [gain.gain for gain in own], [_seed_error(gain.elmo, gain.baseline) for gain in own]
-        ),
-        f"test scores: {each} (paper: +0.7 for SNLI to +4.7 for SQuAD)",
+        verdict(differences),
+        f"test scores: {each}{noise(differences)} (paper: +0.7 for SNLI to +4.7 for SQuAD)",
     )
 
 
 def all_layers_beat_the_last(result: GridResult) -> Finding | None:
-    gains, margins = {}, []
-    for task in result.tasks:
-        last, everything = result.scores(task, "last only"), result.scores(task, ALL_LAYERS)
-        if last and everything:
-            gains[task] = mean(everything) - mean(last)
-            margins.append(_seed_error(everything, last))
-    if not gains:
+    differences = _by_task(result, ALL_LAYERS, "last only")
+    if not differences:
         return None
-    each = ", ".join(f"{TITLES.get(task, task)} {gain:+.1f}" for task, gain in gains.items())
     return Finding(
         "All layers, weighted, are better than the last alone",
-        _verdict(list(gains.values()), margins),
-        f"{each} (paper: SQuAD +0.5, SNLI +0.4, SRL +0.7)",
+        verdict(list(differences.values())),
+        f"{_each_task(differences)} (paper: SQuAD +0.5, SNLI +0.4, SRL +0.7)",
     )
+
+
+def _by_task(result: GridResult, better: str, worse: str) -> dict[str, Difference]:
+    """One variant against another, of the tasks that have both."""
+    cells = {
+        (task, variant): result.scores(task, variant)
+        for task in result.tasks
+        for variant in result.variants
+    }
+    pooled = deviation(cells.values())
+    return {
+        task: of_seeds(cells[task, better], cells[task, worse], pooled)
+        for task in result.tasks
+        if cells.get((task, better)) and cells.get((task, worse))
+    }
+
+
+def _each_task(differences: dict[str, Difference]) -> str:
+    each = (f"{TITLES.get(task, task)} {found.value:+.1f}" for task, found in differences.items())
+    return ", ".join(each) + noise(list(differences.values()))
 
 
 ATTENTIVE = ("squad", "entailment")
@@ -162,55 +160,100 @@ ATTENTIVE = ("squad", "entailment")
 
 
 def places_differ_by_task(result: GridResult) -> Finding | None:
-    differences, margins, parts = [], [], []
-    for task in result.tasks:
-        at_input = result.scores(task, "input")
-        at_both = result.scores(task, "input + output")
-        if at_input and at_both:
-            gain = mean(at_both) - mean(at_input)
-            differences.append(gain if task in ATTENTIVE else -gain)
-            margins.append(_seed_error(at_both, at_input))
-            parts.append(f"{TITLES.get(task, task)} {gain:+.1f}")
-    if not parts:
+    differences = _by_task(result, "input + output", "input")
+    if not differences:
         return None
+    claimed = [
+        found if task in ATTENTIVE else found._replace(value=-found.value)
+        for task, found in differences.items()
+    ]
     return Finding(
         "ELMo at the output too helps entailment and question answering, and no other task",
-        _verdict(differences, margins),
-        f"input and output against input alone: {', '.join(parts)} (paper: SQuAD +0.5, SNLI +0.6, "
-        "SRL -0.4)",
+        verdict(claimed),
+        f"input and output against input alone: {_each_task(differences)} (paper: SQuAD +0.5, "
+        "SNLI +0.6, SRL -0.4)",
+    )
+
+
+def elmo_helps_at_every_share(results: Sequence[SampleEfficiency]) -> Finding | None:
+    differences, parts = [], []
+    pooled = _deviation_of_points(results)
+    for result in results:
+        each = []
+        for point in result.points:
+            differences.append(of_seeds(point.elmo, point.baseline, pooled))
+            each.append(f"{differences[-1].value:+.1f} at {100 * point.share:g} %")
+        epoch = reaches(result)
+        when = f"; the baseline's best score in epoch {epoch}" if epoch else ""
+        parts.append(f"{TITLES.get(result.task, result.task)}: {', '.join(each)}{when}")
+    if not differences:
+        return None
+    return Finding(
+        "ELMo helps with all of the data and with little",
+        verdict(differences),
+        f"with ELMo, {'. '.join(parts)}{noise(differences)}",
     )
 
 
 def elmo_needs_less_data(results: Sequence[SampleEfficiency]) -> Finding | None:
-    gains, margins, parts = [], [], []
+    """The paper's claim: with ELMo 1 % of the data is worth 10 % without."""
+    differences, parts = [], []
+    pooled = _deviation_of_points(results)
     for result in results:
+        points = sorted(result.points, key=lambda point: point.share)
         each = []
-        for point in result.points:
-            gains.append(mean(point.elmo) - mean(point.baseline))
-            margins.append(_seed_error(point.elmo, point.baseline))
-            each.append(f"{gains[-1]:+.1f} at {100 * point.share:g} %")
-        epoch = reaches(result)
-        when = f"; the baseline's best score in epoch {epoch}" if epoch else ""
-        parts.append(f"{TITLES.get(result.task, result.task)}: {', '.join(each)}{when}")
-    if not gains:
+        for less, more in pairwise(points):
+            differences.append(of_seeds(less.elmo, more.baseline, pooled))
+            each.append(_reached(less, more))
+        if each:
+            parts.append(f"{TITLES.get(result.task, result.task)}: {', '.join(each)}")
+    if not differences:
         return None
-    verdict = _verdict(gains, margins)
-    return Finding("ELMo needs less data", verdict, "with ELMo, " + ". ".join(parts))
+    return Finding(
+        "ELMo needs less data: with each share it does better than the baseline with the next "
+        "larger one",
+        verdict(differences),
+        f"{'. '.join(parts)}{noise(differences)} (paper: SRL with 1 % has what the baseline has "
+        "with 10 %)",
+    )
+
+
+def _reached(less: Point, more: Point) -> str:
+    with_elmo, without = mean(less.elmo), mean(more.baseline)
+    word = "reaches" if with_elmo >= without else "does not reach"
+    return (
+        f"{100 * less.share:g} % with ELMo ({with_elmo:.1f}) {word} {100 * more.share:g} % "
+        f"without ({without:.1f})"
+    )
+
+
+def _deviation_of_points(results: Sequence[SampleEfficiency]) -> float | None:
+    return deviation(
+        cell
+        for result in results
+        for point in result.points
+        for cell in (point.elmo, point.baseline)
+    )
 
 
 def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
     at_input = [mix for mix in result.mixes if mix.place == "input" and len(mix.weights) == 3]
     if not at_input:
         return None
-    differences = [100 * (mix.weights[1] - max(mix.weights[0], mix.weights[2])) for mix in at_input]
+    differences = [
+        Difference(
+            100 * (mix.weights[1] - max(mix.weights[0], mix.weights[2])), None, mix.num_seeds == 1
+        )
+        for mix in at_input
+    ]
     each = ", ".join(
         f"{TITLES.get(mix.task, mix.task)} {' / '.join(f'{w:.2f}' for w in mix.weights)}"
         for mix in at_input
     )
     return Finding(
         "At the input the learned weights favour the first LSTM layer",
-        _verdict(differences, [1.0] * len(differences)),
-        f"token layer / layer 1 / layer 2: {each}",
+        verdict(differences),
+        f"token layer / layer 1 / layer 2: {each}{noise(differences)}",
     )
 
 
@@ -224,7 +267,7 @@ def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
     )
     return Finding(
         "Fine-tuning on a task's text lowers its perplexity",
-        _verdict([r.before - r.after for r in results], [0.0] * len(results)),
+        verdict([Difference(r.before - r.after, 0.0) for r in results]),
         f"{each} (paper: SNLI 72.1 to 16.8)",
     )
 
@@ -245,9 +288,10 @@ def find_out(results: dict[str, Any], model: str) -> list[Finding]:
     if "places" in results:
         found.append(places_differ_by_task(results["places"]))
     if "efficiency" in results:
+        found.append(elmo_helps_at_every_share(results["efficiency"].results))
         found.append(elmo_needs_less_data(results["efficiency"].results))
     if "mixes" in results:
-        found.append(input_favours_the_first_layer(results["mixes"]))
+        found.append(input_favours_the_first_layer(results["mixes"].weights))
     if "transfer" in results:
         found.append(tuning_lowers_perplexity(results["transfer"].results))
     if "perplexity" in results:

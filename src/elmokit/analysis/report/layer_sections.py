@@ -1,6 +1,7 @@
 """Sections that look into the layers of a model: no task model is trained."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from elmokit.analysis.demo import DemoResult, demo, demo_picture, demo_tables
 from elmokit.analysis.encoders import Encoder, open_encoder
@@ -13,15 +14,9 @@ from elmokit.analysis.part_of_speech import (
     read_pos_data,
 )
 from elmokit.analysis.perplexities import PerplexityResult, perplexities, perplexity_table
+from elmokit.analysis.report.commands import elmokit_line, model_option, option
 from elmokit.analysis.report.config import ReportConfig
-from elmokit.analysis.report.section import (
-    Exhibit,
-    Section,
-    lacks,
-    model_option,
-    nothing,
-    option,
-)
+from elmokit.analysis.report.section import Exhibit, Section, lacks, nothing
 from elmokit.analysis.sense_map import (
     SenseMap,
     read_uses,
@@ -36,8 +31,8 @@ from elmokit.analysis.senses import (
     senses_table,
     word_senses,
 )
-from elmokit.analysis.texts import read_sentences
-from elmokit.analysis.use_index import build_index, open_index
+from elmokit.analysis.tables import count
+from elmokit.analysis.use_index import UseIndex, index_texts, open_index
 from elmokit.errors import InputError
 
 TABLE_4 = (
@@ -46,18 +41,25 @@ TABLE_4 = (
 )
 
 
-def _encoders(config: ReportConfig) -> list[Encoder]:
-    """The model, the same untrained, and GloVe where the data has it."""
+def _rows(config: ReportConfig) -> list[str]:
+    """The model, the same untrained, and GloVe where the data has it, as a command names them."""
+    static = _static(config)
     names = [config.model, f"untrained:{config.model}"]
-    if (config.data / "glove").exists():
-        names.append(f"static:{config.data / 'glove'}")
-    return [open_encoder(name) for name in names]
+    return names if static is None else [*names, f"static:{static}"]
 
 
-def _rows(config: ReportConfig) -> str:
-    """The same, as a command is told of them."""
-    static = f" static:{config.data / 'glove'}" if (config.data / "glove").exists() else ""
-    return f"{config.model or repr('')} untrained:{config.model}{static}"
+def _static(config: ReportConfig) -> Path | None:
+    folder = config.data / "glove"
+    return folder if folder.exists() else None
+
+
+def _encoders(config: ReportConfig) -> list[Encoder]:
+    return [open_encoder(name) for name in _rows(config)]
+
+
+def _kept(config: ReportConfig) -> Path:
+    """Where the rows of each encoder are kept: a new model costs its own alone."""
+    return config.out / "results" / "encoders"
 
 
 DEMO = Section(
@@ -66,7 +68,7 @@ DEMO = Section(
     kind=DemoResult,
     depends_on=(),
     needs=nothing,
-    command=lambda config: f"elmokit demo{model_option(config)}",
+    command=lambda config: elmokit_line("demo", *model_option(config)),
     compute=lambda config, quiet: demo(open_encoder(config.model)),
     show=lambda result: Exhibit(demo_tables(result), lambda: [demo_picture(result)]),
 )
@@ -80,6 +82,7 @@ def _perplexity(config: ReportConfig, quiet: bool) -> PerplexityResult:
         config.corpus,
         train_tokens=config.train_tokens,
         lanes=config.lanes,
+        starts=("fresh",),
         quiet=quiet,
     )
 
@@ -90,10 +93,10 @@ PERPLEXITY = Section(
     kind=PerplexityResult,
     depends_on=("corpus", "train_tokens", "lanes"),
     needs=lambda config: "" if config.corpus else "give a prepared corpus with --corpus",
-    command=lambda config: (
-        f"elmokit analyse perplexity {config.model or repr('')} --corpus {config.corpus}"
-        + option("--train-tokens", config.train_tokens)
-        + option("--lanes", config.lanes if config.lanes > 1 else None)
+    command=lambda config: elmokit_line(
+        *("analyse", "perplexity", config.model, "--corpus", str(config.corpus)),
+        *option("--train-tokens", config.train_tokens),
+        *option("--lanes", config.lanes if config.lanes > 1 else None),
     ),
     compute=_perplexity,
     show=lambda result: Exhibit([perplexity_table(result)]),
@@ -102,7 +105,7 @@ PERPLEXITY = Section(
 
 def _senses(config: ReportConfig, quiet: bool) -> SensesResult:
     data = read_sense_data(config.data / "wsd")
-    return word_senses(_encoders(config), data, config.semcor_sentences, quiet)
+    return word_senses(_encoders(config), data, config.semcor_sentences, quiet, _kept(config))
 
 
 SENSES = Section(
@@ -111,9 +114,10 @@ SENSES = Section(
     kind=SensesResult,
     depends_on=("data", "semcor_sentences"),
     needs=lambda config: lacks(config, "wsd"),
-    command=lambda config: (
-        f"elmokit analyse senses {_rows(config)} --data {config.data / 'wsd'}"
-        + option("--semcor-sentences", config.semcor_sentences)
+    command=lambda config: elmokit_line(
+        *("analyse", "senses", *_rows(config), "--data", config.data / "wsd"),
+        *option("--semcor-sentences", config.semcor_sentences),
+        *("--picture", "senses.png"),
     ),
     compute=_senses,
     show=lambda result: Exhibit([senses_table(result)], lambda: [senses_picture(result)]),
@@ -122,7 +126,7 @@ SENSES = Section(
 
 def _pos(config: ReportConfig, quiet: bool) -> PosResult:
     data = read_pos_data(config.data / "ewt", config.train_sentences)
-    return part_of_speech_probe(_encoders(config), data, quiet)
+    return part_of_speech_probe(_encoders(config), data, quiet, _kept(config))
 
 
 POS = Section(
@@ -131,9 +135,10 @@ POS = Section(
     kind=PosResult,
     depends_on=("data", "train_sentences"),
     needs=lambda config: lacks(config, "ewt"),
-    command=lambda config: (
-        f"elmokit analyse pos {_rows(config)} --data {config.data / 'ewt'}"
-        + option("--train-sentences", config.train_sentences)
+    command=lambda config: elmokit_line(
+        *("analyse", "pos", *_rows(config), "--data", config.data / "ewt"),
+        *option("--train-sentences", config.train_sentences),
+        *("--picture", "part-of-speech.png"),
     ),
     compute=_pos,
     show=lambda result: Exhibit([pos_table(result)], lambda: [pos_picture(result)]),
@@ -144,37 +149,67 @@ POS = Section(
 class Neighbours:
     """Of the two sentences of Table 4."""
 
+    texts: tuple[str, ...]
     num_tokens: int
+    """Of the texts that were looked at."""
     found: tuple[ContextNeighbours, ...]
 
 
 def _neighbours(config: ReportConfig, quiet: bool) -> Neighbours:
-    encoder, folder = open_encoder(config.model), config.out / "index"
-    if not (folder / "index.json").exists():
-        build_index(encoder, read_sentences(config.text), folder, quiet=quiet)
-    index = open_index(folder)
-    static = config.data / "glove"
-    found = (
-        context_neighbours(index, encoder, s, static=static if static.exists() else None)
-        for s in TABLE_4
-    )
-    return Neighbours(index.num_tokens, tuple(found))
+    encoder = open_encoder(config.model)
+    index = _index(config, encoder, quiet)
+    found = (context_neighbours(index, encoder, s, static=_static(config)) for s in TABLE_4)
+    return Neighbours(config.text, index.num_tokens, tuple(found))
+
+
+def _index(config: ReportConfig, encoder: Encoder, quiet: bool) -> UseIndex:
+    """Of the top layer; made again unless it is of this model and these texts."""
+    folder, top = config.out / "index", len(encoder.layer_names) - 1
+    if not _has_index(folder, config, encoder):
+        index_texts(encoder, config.text, folder, [top], config.text_tokens, quiet=quiet)
+    return open_index(folder)
+
+
+def _has_index(folder: Path, config: ReportConfig, encoder: Encoder) -> bool:
+    try:
+        return open_index(folder).is_of(encoder, config.text, config.text_tokens)
+    except InputError:
+        return False
+
+
+def _neighbours_exhibit(result: Neighbours) -> Exhibit:
+    names = ", ".join(Path(text).name for text in result.texts)
+    note = f"Among the {count(result.num_tokens)} tokens of {names} that were indexed."
+    tables = []
+    for found in result.found:
+        in_context, static = neighbours_tables(found)
+        tables += [in_context._replace(note=note), static]
+    return Exhibit(tables)
+
+
+def _neighbours_commands(config: ReportConfig) -> str:
+    """The index, then a line a sentence."""
+    model = model_option(config)
+    lines = [
+        elmokit_line(
+            *("index", *config.text, "--tokens", str(config.text_tokens), *model, "-o", "INDEX")
+        )
+    ]
+    for sentence in TABLE_4:
+        words = ("neighbours", "INDEX", sentence, *model, *option("--static", _static(config)))
+        lines.append(elmokit_line(*words))
+    return "\n".join(lines)
 
 
 NEIGHBOURS = Section(
     name="neighbours",
     title="Neighbours in context (Table 4)",
     kind=Neighbours,
-    depends_on=("text", "data"),
+    depends_on=("text", "text_tokens", "data"),
     needs=lambda config: "" if config.text else "give a text to look in with --text",
-    command=lambda config: (
-        f"elmokit index TEXT -o INDEX{model_option(config)}; "
-        f'elmokit neighbours INDEX "{TABLE_4[0]}"{model_option(config)}'
-    ),
+    command=_neighbours_commands,
     compute=_neighbours,
-    show=lambda result: Exhibit(
-        [table for found in result.found for table in neighbours_tables(found)]
-    ),
+    show=_neighbours_exhibit,
 )
 
 
@@ -189,9 +224,9 @@ USES = Section(
     kind=SenseMap,
     depends_on=("data", "word"),
     needs=lambda config: lacks(config, "wsd"),
-    command=lambda config: (
-        f"elmokit analyse uses {config.word} --data {config.data / 'wsd'}"
-        f"{model_option(config)} -o PICTURE.png"
+    command=lambda config: elmokit_line(
+        *("analyse", "uses", config.word, "--data", config.data / "wsd", *model_option(config)),
+        *("-o", f"senses-of-{config.word}.png"),
     ),
     compute=_uses,
     show=lambda result: Exhibit([sense_map_table(result)], lambda: [sense_map_picture(result)]),

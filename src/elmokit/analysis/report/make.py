@@ -4,30 +4,32 @@ OUT/report.html          self-contained: figures inside
     report.md            the same tables in Markdown; figures beside it
     figures/             PNG and SVG
     results/             what was computed, section by section: a killed report goes on from here
-    runs/, table1/       task runs
+    runs/                task runs: TASK as the recipe has it, TASK-... with other settings
     index/               of neighbours
 """
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.analysis.encoders import open_encoder
+from elmokit.analysis.report.commands import report_command
 from elmokit.analysis.report.config import ReportConfig
-from elmokit.analysis.report.page import write_pages
-from elmokit.analysis.report.section import Section
+from elmokit.analysis.report.key import make_key
+from elmokit.analysis.report.page import PageWriter
 from elmokit.analysis.report.sections import find_sections
-from elmokit.analysis.results import load_result, plain, save_result
-from elmokit.errors import missing_extra
+from elmokit.analysis.results import load_result, save_result
+from elmokit.errors import InputError, missing_extra
 
 
 class ReportResult(NamedTuple):
     page: Path
     done: list[str]
     left_out: dict[str, str]
-    """Sections that were asked for but lack something, and what."""
+    """Sections that were asked for but lack something or failed, and why."""
+    of_another_model: list[str]
+    """Stored in the folder, but not shown."""
 
 
 def make_report(
@@ -39,9 +41,11 @@ def make_report(
     """
     _require_jinja()
     encoder = open_encoder(config.model)
+    command = report_command(config, sections)
+    writer = PageWriter(config.out, encoder.name, encoder.fingerprint, command)
     left_out = {}
     for section in [] if sections is None else find_sections(sections):
-        key = _key(config, section, encoder.fingerprint)
+        key = make_key(config, section, encoder.fingerprint)
         stored = load_result(config.out, section.name)
         if stored is not None and stored.key == key:
             continue
@@ -50,25 +54,23 @@ def make_report(
             left_out[section.name] = lacking
             continue
         started = _cpu_seconds()
-        result = section.compute(config, quiet)
+        try:
+            result = section.compute(config, quiet)
+        except InputError as error:
+            left_out[section.name] = str(error)
+            continue
         cost = _cpu_seconds() - started
         save_result(config.out, section.name, section.command(config), key, result, cost)
-        write_pages(config.out, encoder.name)
-    pages = write_pages(config.out, encoder.name)
-    done = [page.section.name for page in pages]
-    return ReportResult(config.out / "report.html", done, left_out)
+        writer.write()
+    pages = writer.write()
+    done = [page.section.name for page in pages.shown]
+    return ReportResult(config.out / "report.html", done, left_out, pages.of_another_model)
 
 
 def _cpu_seconds() -> float:
     """Of this process and of those it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
-
-
-def _key(config: ReportConfig, section: Section, fingerprint: str) -> str:
-    """Whatever the result depends on; stored with it, and compared the next time."""
-    parts = {name: plain(getattr(config, name)) for name in section.depends_on}
-    return json.dumps([section.name, fingerprint, parts], default=str, sort_keys=True)
 
 
 def _require_jinja() -> None:

@@ -27,12 +27,13 @@ class Section(NamedTuple):
     needs: Callable[[ReportConfig], str]
     """What is missing to compute it; empty when nothing is."""
     command: Callable[[ReportConfig], str]
+    """Lines that make it again."""
     compute: Callable[[ReportConfig, bool], Any]
     show: Callable[[Any], Exhibit]
 
 
 def nothing(config: ReportConfig) -> str:
-    """Of a section that needs nothing, or of a command with no further options."""
+    """Of a section that needs nothing."""
     return ""
 
 
@@ -40,12 +41,3 @@ def lacks(config: ReportConfig, folder: str) -> str:
     """Says so where the data do not have a folder."""
     path = config.data / folder
     return "" if path.exists() else f"{path} is not there"
-
-
-def option(name: str, value: str | int | None) -> str:
-    """ " --seeds 3" of a command, or nothing where there is no value."""
-    return "" if value is None else f" {name} {value}"
-
-
-def model_option(config: ReportConfig) -> str:
-    return option("--model", config.model or None)

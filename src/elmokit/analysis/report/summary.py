@@ -1,5 +1,6 @@
 """At a glance: what every layer of every encoder knows of syntax and of meaning, in one table."""
 
+from elmokit.analysis.encoders import row_name
 from elmokit.analysis.part_of_speech import PosResult
 from elmokit.analysis.senses import SensesResult
 from elmokit.analysis.tables import Table, count, percent
@@ -14,7 +15,7 @@ def layers_table(pos: PosResult, senses: SensesResult) -> Table:
     f1 = {(row.encoder, row.layer): row.f1 for row in senses.rows}
     rows = [
         (
-            f"{encoder}, {layer}" if layer else encoder,
+            row_name(encoder, layer),
             *(percent(accuracy.get((encoder, layer), {}).get(group)) for group in POS_GROUPS),
             *(percent(f1.get((encoder, layer), {}).get(name)) for name in SENSE_SETS),
         )

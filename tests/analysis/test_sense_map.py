@@ -1,0 +1,28 @@
+"""Which uses of a word a map shows, and what it calls their senses."""
+
+from pathlib import Path
+
+from elmokit.analysis.sense_map import NO_SENSE, read_uses, sense_name
+from elmokit.analysis.wordnet import read_wordnet
+
+
+def test_senses_are_named_as_people_say_them(wsd: Path) -> None:
+    wordnet = read_wordnet(wsd / "wordnet30")
+    assert sense_name("play%1:10:01::", wordnet) == "play, noun 1"
+    assert sense_name("play%1:04:00::", wordnet) == "play, noun 2"
+    assert sense_name("single%5:00:00:individual:00", wordnet) == "single, adj 2"
+    assert sense_name(NO_SENSE, wordnet) == NO_SENSE
+
+
+def test_uses_are_read_from_semcor_and_from_text(wsd: Path, tmp_path: Path) -> None:
+    found = read_uses(wsd, "play")
+    assert [(use.use.tokens[use.use.place], use.sense) for use in found] == [
+        ("play", "play, noun 1"),
+        ("play", "play, noun 2"),
+        ("Play", NO_SENSE),  # of the Play Group, a name
+    ]
+    text = tmp_path / "text.txt"
+    text.write_text("They play ball. He plays.\n")
+    more = read_uses(wsd, "play", [str(text)])
+    assert more[:3] == found
+    assert [use.use.tokens for use in more[3:]] == [["They", "play", "ball", "."]]
