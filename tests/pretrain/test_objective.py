@@ -90,6 +90,32 @@ def test_a_step_has_the_loss_and_gradients_of_plain_autograd(
     torch.testing.assert_close(result.softmax.bias, softmax.bias.grad[rows], atol=1e-6, rtol=1e-4)
 
 
+def test_bfloat16_products_give_nearly_the_gradients_of_float32(tiny: Corpus) -> None:
+    recipe = tiny_recipe(num_negatives=8, reset_share=0.5)
+    torch.manual_seed(3)
+    bilm, softmax = BiLm(recipe.model), Softmax(len(tiny.vocabulary), 7)
+    windows = Windows(tiny.train, len(tiny.vocabulary), Lanes(4, 0, 4), 6, seed=1)
+    batch = BatchMaker(tiny, windows, recipe.model, recipe.train, rank=0).at(0, 1)
+    losses, gradients, states = [], [], []
+    for dtype in (torch.float32, torch.bfloat16):
+        bilm.zero_grad()
+        objective = Objective(bilm, softmax, dropout=0.0, matrix_dtype=dtype)
+        result = objective(batch, bilm.zero_state(4), seed=0, scale=1.0)
+        result.loss.backward()
+        losses.append(result.loss.item())
+        states.append(result.state.forward)
+        gradients.append({name: each.grad.clone() for name, each in bilm.named_parameters()})
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert losses[0] != losses[1]  # the narrower products were really made
+    for name, exact in gradients[0].items():
+        rounded = gradients[1][name]
+        assert rounded.dtype == torch.float32
+        assert (rounded - exact).norm() < 0.03 * exact.norm() + 1e-6, name
+    for exact, rounded in zip(*states, strict=True):
+        assert rounded.dtype == torch.float32
+        assert (rounded - exact).norm() < 0.02 * exact.norm()
+
+
 def test_dropout_masks_depend_on_the_seed_alone(tiny: Corpus) -> None:
     recipe = tiny_recipe()
     bilm, softmax = BiLm(recipe.model), Softmax(len(tiny.vocabulary), 7)

@@ -68,13 +68,15 @@ class ProjectedLstm(nn.Module):
         if self.projection is not None:
             nn.init.xavier_uniform_(self.projection)
 
-    def weights(self) -> LstmWeights:
+    def weights(self, dtype: torch.dtype | None = None) -> LstmWeights:
+        """``dtype``: round to it; the gradients reach the parameters all the same."""
         assert isinstance(self.forget_bias, Tensor)
+        dtype = dtype or self.bias.dtype
         return LstmWeights(
-            self.input_weight,
-            self.hidden_weight,
-            self.bias + self.forget_bias,
-            self.projection,
+            self.input_weight.to(dtype),
+            self.hidden_weight.to(dtype),
+            (self.bias + self.forget_bias).to(dtype),
+            None if self.projection is None else self.projection.to(dtype),
             self.config.cell_clip,
             self.config.projection_clip if self.projection is not None else None,
         )
@@ -104,11 +106,13 @@ class LstmStack(nn.Module):
         state: LstmState,
         keep: Tensor | None = None,
         drop: Callable[[Tensor], Tensor] | None = None,
+        matrix_dtype: torch.dtype | None = None,
     ) -> tuple[list[Tensor], LstmState]:
         """Differentiable. ``inputs`` (S, P), step by step; ``batch_sizes`` (T) never grows.
 
         ``keep`` (S, 1): 0 where a row forgets its state before that step, else 1.
         ``drop``: dropout on each layer's input (which the skip connection adds).
+        ``matrix_dtype``: of the matrix products, if not that of the parameters.
         Returns every layer's output, each (S, P), and the state after each row's last step.
         """
         outputs: list[Tensor] = []
@@ -119,7 +123,7 @@ class LstmStack(nn.Module):
             inputs = inputs if drop is None else drop(inputs)
             output, last_hidden, last_cell = LstmFunction.apply(
                 inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
-                *layer.weights(),
+                *layer.weights(matrix_dtype),
             )  # type: ignore[no-untyped-call]  # fmt: skip
             inputs = output + inputs if self._has_skip(number) else output
             outputs.append(inputs)

@@ -116,7 +116,12 @@ def _last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Te
 
 
 class LstmFunction(torch.autograd.Function):
-    """One layer with its gradient; twice as fast as letting autograd record every step."""
+    """One layer with its gradient; twice as fast as letting autograd record every step.
+
+    The matrices may be narrower than the state (bfloat16 beside float32): products and gates then
+    have the dtype of the matrices; the cell, the outputs and what sums up over the steps keep
+    that of the state.
+    """
 
     @staticmethod
     def forward(
@@ -135,11 +140,12 @@ class LstmFunction(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         cell_dim = hidden_weight.shape[1] // 4
         num_rows = len(inputs)
+        inputs = inputs.to(input_weight.dtype)
         gates = torch.addmm(bias, inputs, input_weight)  # (S, 4H), becomes the activations
-        cells = gates.new_empty(num_rows, cell_dim)
+        cells = cell.new_empty(num_rows, cell_dim)
         squashed = torch.empty_like(cells)  # tanh(c)
         outputs = hidden.new_empty(num_rows, hidden.shape[1])
-        before_hidden = torch.empty_like(outputs)  # h_{t-1}, after forgetting
+        before_hidden = gates.new_empty(outputs.shape)  # h_{t-1}, after forgetting
         before_cell = torch.empty_like(cells)
         full = gates.new_empty(len(cell), cell_dim)
         start = 0
@@ -165,7 +171,7 @@ class LstmFunction(torch.autograd.Function):
                 torch.mul(squashed[step], gate, out=outputs[step])
             else:
                 torch.mul(squashed[step], gate, out=full[:size])
-                torch.mm(full[:size], projection, out=outputs[step])
+                _product(full[:size], projection, out=outputs[step])
                 if projection_clip is not None:
                     outputs[step].clamp_(-projection_clip, projection_clip)
             hidden, cell = outputs[step], new_cell
@@ -211,7 +217,9 @@ class LstmFunction(torch.autograd.Function):
             output_grad = torch.add(to_hidden[:size], grad_outputs[step], out=to_projected[step])
             if projection_clip is not None:
                 _pass_inside(output_grad, outputs[step], projection_clip)
-            to_full = output_grad if full_weight is None else output_grad @ full_weight  # (n, H)
+            to_full = output_grad  # (n, H)
+            if full_weight is not None:
+                to_full = output_grad.to(gates.dtype) @ full_weight
             activation, gradient = gates[step], to_gates[step]
             gate = activation[:, 2 * cell_dim : 3 * cell_dim]
             cell_grad = to_cell[:size]
@@ -227,16 +235,19 @@ class LstmFunction(torch.autograd.Function):
             _sigmoid_backward(gradient[:, : 3 * cell_dim], activation[:, : 3 * cell_dim])
             _tanh_backward(gradient[:, 3 * cell_dim :], activation[:, 3 * cell_dim :])
             cell_grad.mul_(activation[:, cell_dim : 2 * cell_dim])
-            torch.mm(gradient, hidden_weight.t(), out=to_hidden[:size])
+            _product(gradient, hidden_weight.t(), out=to_hidden[:size])
             if keep is not None:
                 to_hidden[:size].mul_(keep[step])
                 cell_grad.mul_(keep[step])
         to_projection = None
         if projection is not None:
-            full = squashed * gates[:, 2 * cell_dim : 3 * cell_dim]
-            to_projection = full.t() @ to_projected
+            full = squashed.to(gates.dtype) * gates[:, 2 * cell_dim : 3 * cell_dim]
+            to_projection = full.t() @ to_projected.to(gates.dtype)
+        to_inputs = None
+        if ctx.needs_input_grad[0]:
+            to_inputs = (to_gates @ input_weight.t()).to(outputs.dtype)
         return (
-            to_gates @ input_weight.t() if ctx.needs_input_grad[0] else None,
+            to_inputs,
             to_hidden,
             to_cell,
             None,
@@ -248,6 +259,13 @@ class LstmFunction(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _product(left: Tensor, right: Tensor, out: Tensor) -> None:
+    if left.dtype == out.dtype:
+        torch.mm(left, right, out=out)
+    else:
+        out.copy_(left @ right)
 
 
 def _own(gradient: Tensor | None, like: Tensor, num_rows: int) -> Tensor:

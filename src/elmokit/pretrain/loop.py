@@ -26,7 +26,7 @@ from elmokit.pretrain.distributed import World, joined_world, local_lanes
 from elmokit.pretrain.objective import Objective, StepResult
 from elmokit.pretrain.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
-from elmokit.pretrain.recipe import Recipe, apply_change, read_recipe, recipe_from_dict
+from elmokit.pretrain.recipe import PRECISIONS, Recipe, apply_change, read_recipe, recipe_from_dict
 from elmokit.pretrain.run_log import RunLog
 from elmokit.pretrain.start import first_weights, random_start
 from elmokit.pretrain.windows import Windows
@@ -123,7 +123,9 @@ class Trainer:
             corpus.train, len(corpus.vocabulary), self.lanes, config.window, config.seed
         )
         self.maker = BatchMaker(corpus, self.windows, recipe.model, config, world.rank)
-        self.objective: nn.Module = Objective(bilm, softmax, config.dropout)
+        self.objective: nn.Module = Objective(
+            bilm, softmax, config.dropout, PRECISIONS[config.precision]
+        )
         if world.size > 1:
             self.objective = nn.parallel.DistributedDataParallel(self.objective)
         self.optimizers = Optimizers(

@@ -49,11 +49,18 @@ class Objective(nn.Module):
     The softmax is not a submodule: its gradient comes back apart, for the rows in play alone.
     """
 
-    def __init__(self, bilm: BiLm, softmax: Softmax, dropout: float) -> None:
+    def __init__(
+        self,
+        bilm: BiLm,
+        softmax: Softmax,
+        dropout: float,
+        matrix_dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.bilm = bilm
         self.softmax_of: Callable[[], Softmax] = lambda: softmax  # hidden from nn.Module
         self.dropout = dropout
+        self.matrix_dtype = matrix_dtype
 
     def forward(self, batch: Batch, state: BiLmState, seed: int, scale: float) -> StepResult:
         """``seed`` fixes the dropout masks; ``scale`` multiplies the loss and its gradient."""
@@ -109,7 +116,7 @@ class Objective(nn.Module):
             num_lanes = state.hidden.shape[1]
             inputs = nn.functional.embedding(part.rows, table)  # (S, P)
             batch_sizes = [num_lanes] * (len(part.rows) // num_lanes)
-            outputs, after = stack(inputs, batch_sizes, state, keep, drop)
+            outputs, after = stack(inputs, batch_sizes, state, keep, drop, self.matrix_dtype)
             top = outputs[-1] if drop is None else drop(outputs[-1])  # (S, P)
             if part.candidates is None:
                 loss = full_softmax_loss(top, weight, bias, part.targets)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from elmokit.config import ModelConfig, from_dict, require, to_dict
 from elmokit.errors import InputError
 from elmokit.text.token_ids import word_table_size
@@ -15,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-OPTIMIZERS = ("adam", "adagrad")
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 BUILT_IN = Path(__file__).parent.parent / "recipes"
 
 
@@ -48,6 +50,8 @@ class TrainConfig:
     """The rate falls over this last share of the budget and is held before it."""
     warmup_share: float = 0.02
     dropout: float = 0.0
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of the LSTMs' matrix products; weights, state and softmax are float32 either way."""
     clip_norm: float = 10.0
     reset_share: float = 0.5
     """Share of sentence starts at which the state is set to zero."""
