@@ -12,11 +12,12 @@ from elmokit.pretrain.checkpoint import Checkpoints, read_checkpoint
 from elmokit.pretrain.loop import train
 from elmokit.pretrain.run_log import read_log
 
-# torchrun's own agent, with workers forked from it: they need not import torch at each start.
+# torchrun's own agent. Its workers are forked from a server that has imported torch, not from the
+# agent itself: the agent has threads, and a lock one of them holds would stay locked in the worker.
 # With losses, the first worker is killed in the first round and the second in the second; after a
 # restart one comes late, and the other would find the address of a dead process.
 LAUNCHER = """
-import os, pathlib, signal, sys, time
+import multiprocessing, os, pathlib, signal, sys, time
 sys.path.insert(0, sys.argv[3])
 import torch
 torch.set_num_threads(1)
@@ -41,11 +42,13 @@ def work():
     recipe = tiny_recipe(num_epochs=1.0, reset_share=0.0, num_negatives=num_negatives)
     loop.train(recipe, data, run)
 
-config = LaunchConfig(
-    1, 1, 2, run_id="tiny", rdzv_backend="c10d", rdzv_endpoint="localhost:0",
-    max_restarts=losses, monitor_interval=0.1, start_method="fork",
-)
-elastic_launch(config, work)()
+if __name__ == "__main__":
+    multiprocessing.set_forkserver_preload(["__main__"])
+    config = LaunchConfig(
+        1, 1, 2, run_id="tiny", rdzv_backend="c10d", rdzv_endpoint="localhost:0",
+        max_restarts=losses, monitor_interval=0.1, start_method="forkserver",
+    )
+    elastic_launch(config, work)()
 """
 
 
@@ -56,7 +59,7 @@ def run_two(data: Path, folder: Path, num_negatives: int, losses: int = 0) -> Pa
         sys.executable, str(script),
         str(data), str(run), str(Path(__file__).parent), str(num_negatives), str(losses),
     ]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
     return run
 
