@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from elmokit.analysis.cove import build_cove, open_cove
-from elmokit.analysis.encoders import chunks, open_encoder, untrained
+from elmokit.analysis.encoders import CarriedEncoder, chunks, open_encoder, untrained
 from elmokit.analysis.static_encoder import StaticEncoder
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.errors import InputError
@@ -38,6 +38,24 @@ def test_untrained_bilm_depends_on_its_seed_alone() -> None:
     other = untrained(SMALL, TokenIndexer.utf8(), seed=4)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert np.array_equal(first.layers([["cat"]])[0], again.layers([["cat"]])[0])
+
+
+def test_a_carried_bilm_goes_on_from_sentence_to_sentence_within_a_stretch() -> None:
+    fresh = untrained(SMALL, TokenIndexer.utf8())
+    carried = CarriedEncoder(fresh)
+    words = ["the", "cat", "sat", "on", "a", "mat"]
+    sentences = [words[: 1 + number % 5] for number in range(2 * CarriedEncoder.STRETCH + 3)]
+    found = carried.layers(sentences)
+    state = None
+    for place, sentence in enumerate(sentences):
+        if place % CarriedEncoder.STRETCH == 0:
+            state = None
+        (wanted,), state = fresh.embedder.carry([sentence], state)
+        assert np.allclose(found[place], wanted, atol=1e-6), place
+    assert np.allclose(found[0], fresh.layers(sentences[:1])[0], atol=1e-6)
+    assert not np.allclose(found[1][1:], fresh.layers(sentences[1:2])[0][1:], atol=1e-6)
+    assert carried.layers([]) == []
+    assert carried.fingerprint != fresh.fingerprint and carried.name != fresh.name
 
 
 def test_static_encoder_finds_lower_case_and_knows_what_it_lacks() -> None:

@@ -54,9 +54,9 @@ def row_name(encoder: str, layer: str) -> str:
 class BiLmEncoder:
     """All layers of a biLM; a sentence's vectors depend on that sentence alone."""
 
-    def __init__(self, embedder: Embedder, name: str | None = None) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self.name = name or embedder.name
+        self.name = embedder.name
 
     @property
     def layer_names(self) -> tuple[str, ...]:
@@ -77,6 +77,39 @@ class BiLmEncoder:
         return self.embedder.layers(sentences)
 
 
+def carried_name(model: str) -> str:
+    return f"{model}, carried"
+
+
+class CarriedEncoder:
+    """A biLM that reads sentences as running text: each goes on from the state of the last.
+
+    So it was trained, and so the paper's own programs read. The sentences are cut into stretches of
+    ``STRETCH``, which are read side by side, each from a fresh state: the vectors depend on the
+    list that was given and on nothing before it.
+    """
+
+    STRETCH = 32
+
+    def __init__(self, fresh: BiLmEncoder) -> None:
+        self.embedder = fresh.embedder
+        self.name = carried_name(fresh.name)
+        self.layer_names = fresh.layer_names
+        self.fingerprint = f"{fresh.fingerprint}-carried-{self.STRETCH}"
+        self.covers = fresh.covers
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+        stretches = list(chunks(sentences, self.STRETCH))
+        found: list[list[Floats]] = [[] for _ in stretches]
+        state = None
+        for place in range(self.STRETCH):
+            now = [stretch[place] for stretch in stretches if place < len(stretch)]
+            layers, state = self.embedder.carry(now, state)
+            for each, vectors in zip(found, layers, strict=False):  # only the last can be shorter
+                each.append(vectors)
+        return [vectors for each in found for vectors in each]
+
+
 def untrained(config: ModelConfig, indexer: TokenIndexer, seed: int = 1) -> BiLmEncoder:
     """The same biLM with random weights: what the architecture alone gives."""
     with torch.random.fork_rng(devices=[]):
@@ -90,6 +123,7 @@ def open_encoder(name: str) -> Encoder:
     """Whatever a user names on the command line.
 
     - a path, or the name of a model that ships: a biLM
+    - ``carried:MODEL``: the same, reading sentences as running text
     - ``untrained:MODEL`` or ``untrained:MODEL:SEED``: its sizes, random weights
     - ``static:FILE``: GloVe or word2vec (text or binary), or a folder of words.txt + vectors.npy
     - ``cove:STATE_DICT,STATIC``: CoVe over the vectors of STATIC
@@ -107,6 +141,8 @@ def open_encoder(name: str) -> Encoder:
         if not vectors:
             raise InputError(f"{name}: CoVe needs  cove:STATE_DICT,VECTORS  (GloVe 840B, 300)")
         return open_cove(Path(state_dict), Path(vectors))
+    if kind == "carried":
+        return CarriedEncoder(_open_bilm(rest))
     if kind == "untrained":
         path, _, seed = rest.partition(":")
         if seed and not seed.isdigit():

@@ -15,8 +15,8 @@ Encoders = Annotated[
     list[str],
     typer.Argument(
         metavar="MODEL...",
-        help="A model's path; untrained:MODEL[:SEED]; static:VECTORS; cove:STATE_DICT,VECTORS. "
-        "Each becomes rows of the table; '' is the model that ships.",
+        help="A model's path; carried:MODEL; untrained:MODEL[:SEED]; static:VECTORS; "
+        "cove:STATE_DICT,VECTORS. Each becomes rows of the table; '' is the model that ships.",
     ),
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON too.")]

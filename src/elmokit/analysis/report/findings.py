@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import mean
 from typing import Any, NamedTuple
 
+from elmokit.analysis.encoders import carried_name, row_name
 from elmokit.analysis.mix_weights import MixWeights
 from elmokit.analysis.part_of_speech import PosResult
 from elmokit.analysis.perplexities import PerplexityResult
@@ -63,15 +64,18 @@ def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
 
 def context_helps_senses(result: SensesResult, encoder: str) -> Finding | None:
     column = _column(result)
-    scores = [row.f1[column] for row in result.rows if row.encoder == encoder]
-    if not scores:
+    names = (encoder, carried_name(encoder))
+    rows = [row for row in result.rows if row.encoder in names]
+    if not rows:
         return None
+    best = max(rows, key=lambda row: row.f1[column])
     first = result.rows[0].f1[column]
-    difference = of_shares(max(scores), first, result.num_instances[column])
+    difference = of_shares(best.f1[column], first, result.num_instances[column])
     return Finding(
         "Nearest neighbours in context beat WordNet's first sense",
         verdict([difference]),
-        f"best layer {max(scores):.1f}, first sense {first:.1f} (paper: 69.0 and 65.9)",
+        f"{row_name(best.encoder, best.layer)} {best.f1[column]:.1f}, first sense {first:.1f} "
+        f"(paper: 69.0 and 65.9)",
     )
 
 

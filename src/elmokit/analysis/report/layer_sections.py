@@ -48,13 +48,19 @@ def _rows(config: ReportConfig) -> list[str]:
     return names if static is None else [*names, f"static:{static}"]
 
 
+def _sense_rows(config: ReportConfig) -> list[str]:
+    """The same, and the model reading its sentences as running text, as the paper's did."""
+    first, *others = _rows(config)
+    return [first, f"carried:{config.model}", *others]
+
+
 def _static(config: ReportConfig) -> Path | None:
     folder = config.data / "glove"
     return folder if folder.exists() else None
 
 
-def _encoders(config: ReportConfig) -> list[Encoder]:
-    return [open_encoder(name) for name in _rows(config)]
+def _encoders(names: list[str]) -> list[Encoder]:
+    return [open_encoder(name) for name in names]
 
 
 def _kept(config: ReportConfig) -> Path:
@@ -105,7 +111,8 @@ PERPLEXITY = Section(
 
 def _senses(config: ReportConfig, quiet: bool) -> SensesResult:
     data = read_sense_data(config.data / "wsd")
-    return word_senses(_encoders(config), data, config.semcor_sentences, quiet, _kept(config))
+    encoders = _encoders(_sense_rows(config))
+    return word_senses(encoders, data, config.semcor_sentences, quiet, _kept(config))
 
 
 SENSES = Section(
@@ -115,7 +122,7 @@ SENSES = Section(
     depends_on=("data", "semcor_sentences"),
     needs=lambda config: lacks(config, "wsd"),
     command=lambda config: elmokit_line(
-        *("analyse", "senses", *_rows(config), "--data", config.data / "wsd"),
+        *("analyse", "senses", *_sense_rows(config), "--data", config.data / "wsd"),
         *option("--semcor-sentences", config.semcor_sentences),
         *("--picture", "senses.png"),
     ),
@@ -126,7 +133,7 @@ SENSES = Section(
 
 def _pos(config: ReportConfig, quiet: bool) -> PosResult:
     data = read_pos_data(config.data / "ewt", config.train_sentences)
-    return part_of_speech_probe(_encoders(config), data, quiet, _kept(config))
+    return part_of_speech_probe(_encoders(_rows(config)), data, quiet, _kept(config))
 
 
 POS = Section(
