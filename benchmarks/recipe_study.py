@@ -1,11 +1,14 @@
 """Which recipe is best at equal time: short runs on the real corpus, one change at a time.
 
-    python benchmarks/recipe_study.py DATA OUT [--minutes 4] [--jobs 2] [--only NAME ...]
+    python benchmarks/recipe_study.py CORPUS OUT [--probes DATA] [--minutes 4] [--only NAME ...]
 
 Every run gets the same CPU time on one core: its pace is measured first, then it trains for as
 many tokens as that time allows, the rate falling to zero at the end. Perplexity is by the full
-softmax on the same 30,000 held-out predictions a direction, mean of both. DATA is made by
-`elmokit prepare`. Results are kept in OUT, a file a run; a study that was stopped goes on.
+softmax on the same 30,000 held-out predictions a direction, mean of both. CORPUS is made by
+`elmokit prepare`. With --probes, what the frozen vectors are worth is measured too, on development
+sets alone: part of speech at the first LSTM layer (EWT dev, learned from 2,500 training sentences)
+and senses at the second (semeval2007, from 8,000 sentences of SemCor); DATA holds ewt/ and wsd/.
+Results are kept in OUT, a file a run; a study that was stopped goes on.
 """
 
 import argparse
@@ -20,14 +23,22 @@ from pathlib import Path
 
 import torch
 
+from elmokit.analysis.encoders import BiLmEncoder
+from elmokit.analysis.part_of_speech import part_of_speech_probe, read_pos_data
+from elmokit.analysis.senses import DEVELOPMENT_SET, read_sense_data, word_senses
+from elmokit.embed.embedder import Embedder
 from elmokit.files import write_json
 from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.distributed import World
 from elmokit.pretrain.loop import Trainer, TrainResult
 from elmokit.pretrain.recipe import read_recipe
 from elmokit.pretrain.start import first_weights
+from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.pretrained import PretrainedModel
 
 HELD_OUT = 30_000
+PROBE_SENTENCES = 2_500
+SEMCOR_SENTENCES = 8_000
 PACE_TOKENS = 25_600
 BASE = [
     "lstm.dim=512", "train.batch_size=64", "train.num_negatives=2048", "train.learning_rate=0.002",
@@ -56,7 +67,9 @@ CHANGES: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-def run_one(name: str, data: Path, seconds: float) -> dict[str, float | str]:
+def run_one(
+    name: str, data: Path, seconds: float, probe_data: Path | None
+) -> dict[str, float | str]:
     """Train under ``name`` for ``seconds`` of CPU time, in this process, on one thread."""
     torch.set_num_threads(1)
     corpus = Corpus.open(data)
@@ -74,6 +87,22 @@ def run_one(name: str, data: Path, seconds: float) -> dict[str, float | str]:
         "tokens": result.tokens,
         "perplexity": result.perplexity.mean,
         "seconds": seconds,
+        **(probe(result, name, probe_data) if probe_data else {}),
+    }
+
+
+def probe(result: TrainResult, name: str, data: Path) -> dict[str, float]:
+    """What the vectors of a trained model know, by development sets."""
+    model = PretrainedModel(result.bilm, TokenIndexer.utf8(), "native", name)
+    encoder = BiLmEncoder(Embedder(model))
+    tagged = read_pos_data(data / "ewt", PROBE_SENTENCES)
+    tags = part_of_speech_probe([encoder], tagged._replace(test=tagged.dev), quiet=True)
+    senses = word_senses(
+        [encoder], read_sense_data(data / "wsd", [DEVELOPMENT_SET]), SEMCOR_SENTENCES, quiet=True
+    )
+    return {
+        "pos": next(row.development for row in tags.rows if row.layer == "layer 1"),
+        "senses": next(row.f1[DEVELOPMENT_SET] for row in senses.rows if row.layer == "layer 2"),
     }
 
 
@@ -87,11 +116,14 @@ def with_heldout(corpus: Corpus, num_positions: int) -> Corpus:
     return replace(corpus, heldout=corpus.heldout.head(num_positions))
 
 
-def run_all(names: list[str], data: Path, out: Path, seconds: float, jobs: int) -> None:
+def run_all(
+    names: list[str], data: Path, out: Path, seconds: float, jobs: int, probes: Path | None
+) -> None:
     """Each run in a process of its own, ``jobs`` at a time; those already in ``out`` are kept."""
 
     def start(name: str) -> None:
         command = [sys.executable, __file__, str(data), str(out), "--one", name]
+        command += ["--probes", str(probes)] if probes else []
         subprocess.run([*command, "--minutes", str(seconds / 60)], check=True, stdout=sys.stderr)
 
     todo = [name for name in names if not result_file(out, name).exists()]
@@ -104,20 +136,29 @@ def result_file(out: Path, name: str) -> Path:
 
 
 def table(names: list[str], out: Path) -> str:
-    rows = ["| recipe | tokens/CPU s | tokens seen | held-out perplexity |", "|---|---|---|---|"]
+    rows = [
+        "| recipe | tokens/CPU s | tokens seen | perplexity | POS, layer 1 | senses, layer 2 |",
+        "|---|---|---|---|---|---|",
+    ]
     for name in names:
         found = json.loads(result_file(out, name).read_text())
         rows.append(
             f"| {name} | {found['tokens_per_cpu_second']:,.0f} | {found['tokens']:,} "
-            f"| {found['perplexity']:.0f} |"
+            f"| {found['perplexity']:.0f} | {shown(found.get('pos'))} "
+            f"| {shown(found.get('senses'))} |"
         )
     return "\n".join(rows)
+
+
+def shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--probes", type=Path, metavar="DATA")
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=CHANGES, default=list(CHANGES))
@@ -126,11 +167,10 @@ def main() -> None:
     seconds = 60 * options.minutes
     options.out.mkdir(parents=True, exist_ok=True)
     if options.one:
-        write_json(
-            result_file(options.out, options.one), run_one(options.one, options.data, seconds)
-        )
+        found = run_one(options.one, options.data, seconds, options.probes)
+        write_json(result_file(options.out, options.one), found)
         return
-    run_all(options.only, options.data, options.out, seconds, options.jobs)
+    run_all(options.only, options.data, options.out, seconds, options.jobs, options.probes)
     print(table(options.only, options.out))
 
 
