@@ -8,7 +8,13 @@ import torch
 from torch import nn
 
 from elmokit.analysis.cove import build_cove, open_cove
-from elmokit.analysis.encoders import CarriedEncoder, chunks, open_encoder, untrained
+from elmokit.analysis.encoders import (
+    CarriedEncoder,
+    chunks,
+    document_layers,
+    open_encoder,
+    untrained,
+)
 from elmokit.analysis.static_encoder import StaticEncoder
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.errors import InputError
@@ -55,6 +61,13 @@ def test_a_carried_bilm_goes_on_from_sentence_to_sentence_within_a_stretch() -> 
     assert np.allclose(found[0], fresh.layers(sentences[:1])[0], atol=1e-6)
     assert not np.allclose(found[1][1:], fresh.layers(sentences[1:2])[0][1:], atol=1e-6)
     assert carried.layers([]) == []
+    documents = [sentences[:2], [], sentences[:3]]
+    by_document = list(document_layers(carried, documents))
+    assert [len(each) for each in by_document] == [2, 0, 3]
+    assert np.allclose(by_document[0][1], found[1], atol=1e-6)
+    assert np.allclose(by_document[2][2], found[2], atol=1e-6)
+    flat = [vectors for each in document_layers(fresh, documents) for vectors in each]
+    assert np.allclose(flat[1], fresh.layers(sentences[1:2])[0], atol=1e-6)
     assert carried.fingerprint != fresh.fingerprint and carried.name != fresh.name
 
 

@@ -3,12 +3,19 @@
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy_encoder import ToyEncoder
 
 from elmokit.analysis.discordant import Discordant
 from elmokit.analysis.results import plain, rebuild
-from elmokit.analysis.sense_data import SemCor, SenseSentence, read_evaluation_set, read_semcor
+from elmokit.analysis.sense_data import (
+    SemCor,
+    SenseSentence,
+    SenseUse,
+    read_evaluation_set,
+    read_semcor,
+)
 from elmokit.analysis.senses import (
     SenseData,
     SensesResult,
@@ -41,6 +48,28 @@ def test_layer_that_knows_the_context_finds_the_sense(wsd: Path) -> None:
     assert result.num_unseen["ALL"] == 5  # zebra, in each set
 
 
+def test_where_a_layer_and_the_first_sense_differ_is_counted(wsd: Path) -> None:
+    result = word_senses([ToyEncoder(seen_before, 2)], read_sense_data(wsd), quiet=True)
+    _, blind, knowing = result.rows
+    assert blind.against_first["ALL"] == Discordant(only_lower=0, only_upper=0)
+    assert knowing.against_first["four"] == Discordant(only_lower=0, only_upper=4)
+
+
+@pytest.mark.parametrize("num_uses", [3, 7, 10])
+def test_senses_of_one_vector_are_equal_however_often_they_were_seen(num_uses: int) -> None:
+    """Sums of equal vectors, divided again, differ in the last bit: rounding must not decide."""
+    vectors = np.random.default_rng(num_uses).normal(size=(50, 9))
+    keys = [("play%1:10:01::",)] * num_uses + [("play%1:04:00::",)]
+    semcor = [SenseSentence(["play"], [SenseUse("play", "NOUN", key, 0, 1)]) for key in keys]
+    judged = [SenseSentence(["play"], [SenseUse("play", "NOUN", ("play%1:10:01::",), 0, 1)])]
+    senses = {("play", "NOUN"): ["play%1:10:01::", "play%1:04:00::"]}
+    for vector in vectors.tolist():
+        encoder = ToyEncoder(lambda layer, sentence, place, vector=vector: vector, 1)
+        data = SenseData(WordNet(senses), SemCor([semcor], 0, 0), {"senseval2": [judged]})
+        result = word_senses([encoder], data, quiet=True)
+        assert result.rows[1].f1 == {"senseval2": 100}
+
+
 def test_rows_that_are_kept_are_not_computed_again(wsd: Path, tmp_path: Path) -> None:
     data, keep = read_sense_data(wsd), tmp_path / "keep"
     first = word_senses([ToyEncoder(seen_before, 2)], data, quiet=True, keep=keep)
@@ -63,7 +92,7 @@ def test_names_are_no_uses_and_multiwords_are_split(wsd: Path) -> None:
 
 
 def test_instances_of_several_tokens_keep_their_span(wsd: Path) -> None:
-    (sentence,) = read_evaluation_set(wsd / "evaluation", "senseval2")
+    ((sentence,),) = read_evaluation_set(wsd / "evaluation", "senseval2")
     assert sentence.tokens == ["ball", "play", "(", "striped", "zebras"]
     assert [(use.start, use.end) for use in sentence.uses] == [(1, 2), (3, 5)]
 
@@ -139,8 +168,7 @@ def first_sense_alone(root: Path) -> SensesResult:
     wordnet = read_wordnet(root / "wordnet30")
     names = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
     evaluation = {name: read_evaluation_set(root / "evaluation", name) for name in names}
-    empty: list[SenseSentence] = []
-    return word_senses([], SenseData(wordnet, SemCor(empty, 0, 0), evaluation), quiet=True)
+    return word_senses([], SenseData(wordnet, SemCor([], 0, 0), evaluation), quiet=True)
 
 
 def test_wordnet_says_which_line_is_wrong(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 
 Floats = npt.NDArray[np.float32]
+Sentences = Sequence[Sequence[str]]
 Item = TypeVar("Item")
 
 CHUNK_SENTENCES = 1024
@@ -40,7 +41,7 @@ class Encoder(Protocol):
     def fingerprint(self) -> str:
         """Changes when any vector it gives could change."""
 
-    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]: ...
+    def layers(self, sentences: Sentences) -> list[Floats]: ...
 
     def covers(self, token: str) -> bool:
         """Does it have a vector of its own for this token? Character models always do."""
@@ -73,7 +74,7 @@ class BiLmEncoder:
             return True
         return token in indexer.word_ids
 
-    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+    def layers(self, sentences: Sentences) -> list[Floats]:
         return self.embedder.layers(sentences)
 
 
@@ -82,11 +83,10 @@ def carried_name(model: str) -> str:
 
 
 class CarriedEncoder:
-    """A biLM that reads sentences as running text: each goes on from the state of the last.
+    """A biLM that reads a document as running text: sentences go on from the state before them.
 
-    So it was trained, and so the paper's own programs read. The sentences are cut into stretches of
-    ``STRETCH``, which are read side by side, each from a fresh state: the vectors depend on the
-    list that was given and on nothing before it.
+    So it was trained, and so the paper's own programs read. Every document starts from a fresh
+    state; sentences that come without documents are cut into stretches of ``STRETCH``.
     """
 
     STRETCH = 32
@@ -95,19 +95,46 @@ class CarriedEncoder:
         self.embedder = fresh.embedder
         self.name = carried_name(fresh.name)
         self.layer_names = fresh.layer_names
-        self.fingerprint = f"{fresh.fingerprint}-carried-{self.STRETCH}"
+        self.fingerprint = f"{fresh.fingerprint}-carried"
         self.covers = fresh.covers
 
-    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+    def layers(self, sentences: Sentences) -> list[Floats]:
         stretches = list(chunks(sentences, self.STRETCH))
-        found: list[list[Floats]] = [[] for _ in stretches]
+        return [vectors for found in self.document_layers(stretches) for vectors in found]
+
+    def document_layers(self, documents: Sequence[Sentences]) -> list[list[Floats]]:
+        """The documents side by side, the longest first, so that those that have ended drop out."""
+        order = sorted(range(len(documents)), key=lambda number: -len(documents[number]))
+        found: list[list[Floats]] = [[] for _ in documents]
         state = None
-        for place in range(self.STRETCH):
-            now = [stretch[place] for stretch in stretches if place < len(stretch)]
-            layers, state = self.embedder.carry(now, state)
-            for each, vectors in zip(found, layers, strict=False):  # only the last can be shorter
-                each.append(vectors)
-        return [vectors for each in found for vectors in each]
+        for place in range(max(map(len, documents), default=0)):
+            going = [number for number in order if place < len(documents[number])]
+            layers, state = self.embedder.carry([documents[n][place] for n in going], state)
+            for number, vectors in zip(going, layers, strict=True):
+                found[number].append(vectors)
+        return found
+
+
+def document_layers(encoder: Encoder, documents: Sequence[Sentences]) -> Iterator[list[Floats]]:
+    """Of each document the layers of its sentences, which only a carried biLM reads as one text."""
+    for some in _together(documents):
+        if isinstance(encoder, CarriedEncoder):
+            yield from encoder.document_layers(some)
+            continue
+        layers = iter(encoder.layers([sentence for document in some for sentence in document]))
+        yield from ([next(layers) for _ in document] for document in some)
+
+
+def _together(documents: Sequence[Sentences]) -> Iterator[list[Sentences]]:
+    """As many documents at once as make CHUNK_SENTENCES sentences."""
+    some: list[Sentences] = []
+    for document in documents:
+        some.append(document)
+        if sum(map(len, some)) >= CHUNK_SENTENCES:
+            yield some
+            some = []
+    if some:
+        yield some
 
 
 def untrained(config: ModelConfig, indexer: TokenIndexer, seed: int = 1) -> BiLmEncoder:

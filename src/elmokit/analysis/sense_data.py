@@ -32,12 +32,20 @@ class SenseSentence(NamedTuple):
     uses: list[SenseUse]
 
 
+Document = list[SenseSentence]
+"""In the order of the text."""
+
+
 class SemCor(NamedTuple):
-    sentences: list[SenseSentence]
+    documents: list[Document]
     num_repaired: int
     """Keys this WordNet lacks that could be mapped."""
     num_dropped: int
     """Keys that could not."""
+
+    @property
+    def sentences(self) -> list[SenseSentence]:
+        return [sentence for document in self.documents for sentence in document]
 
 
 def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
@@ -48,9 +56,10 @@ def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
     paths = sorted(folder.glob("*/tagfiles/*")) or sorted(folder.glob("tagfiles/*"))
     if not paths:
         raise InputError(f"{folder}: no SemCor tag files (expected brown1/tagfiles/br-a01 ...)")
-    sentences: list[SenseSentence] = []
+    documents: list[Document] = []
     num_repaired = num_dropped = 0
     for path in paths:
+        sentences: Document = []
         for lines in _tag_sentences(path):
             sentence = SenseSentence([], [])
             for attributes, text in lines:
@@ -71,7 +80,8 @@ def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
                     sentence.uses.append(use)
             if sentence.tokens:
                 sentences.append(sentence)
-    return SemCor(sentences, num_repaired, num_dropped)
+        documents.append(sentences)
+    return SemCor(documents, num_repaired, num_dropped)
 
 
 def _tag_sentences(path: Path) -> Iterator[list[tuple[dict[str, str], str]]]:
@@ -97,7 +107,7 @@ def _keys(attributes: dict[str, str], wordnet: WordNet) -> Iterator[tuple[str, s
         yield f"{lemma}%{sense}", key
 
 
-def read_evaluation_set(folder: Path, name: str) -> list[SenseSentence]:
+def read_evaluation_set(folder: Path, name: str) -> list[Document]:
     """Read NAME/NAME.data.xml with the answers of NAME/NAME.gold.key.txt."""
     data, gold_path = folder / name / f"{name}.data.xml", folder / name / f"{name}.gold.key.txt"
     for path in (data, gold_path):
@@ -107,26 +117,33 @@ def read_evaluation_set(folder: Path, name: str) -> list[SenseSentence]:
     for line in gold_path.read_text(encoding="utf-8").splitlines():
         identity, *keys = line.split()
         gold[identity] = tuple(keys)
-    sentences = []
     try:
         root = ElementTree.parse(data).getroot()
     except ElementTree.ParseError as error:
         raise InputError(f"{data}: not well-formed XML ({error})") from None
-    for element in root.iter("sentence"):
-        sentence = SenseSentence([], [])
-        for word in element:
-            start = len(sentence.tokens)
-            sentence.tokens.extend(_plain(token) for token in (word.text or "").split())
-            if word.tag != "instance":
-                continue
-            identity = word.attrib["id"]
-            if identity not in gold:
-                raise InputError(f"{gold_path}: no answer for {identity}")
-            lemma, pos = word.attrib["lemma"].lower(), word.attrib["pos"]
-            end = len(sentence.tokens)
-            sentence.uses.append(SenseUse(lemma, pos, gold[identity], start, end))
-        sentences.append(sentence)
-    return sentences
+    texts = list(root.iter("text")) or [root]
+    return [
+        [_evaluated(element, gold, gold_path) for element in text.iter("sentence")]
+        for text in texts
+    ]
+
+
+def _evaluated(
+    element: ElementTree.Element, gold: dict[str, tuple[str, ...]], gold_path: Path
+) -> SenseSentence:
+    sentence = SenseSentence([], [])
+    for word in element:
+        start = len(sentence.tokens)
+        sentence.tokens.extend(_plain(token) for token in (word.text or "").split())
+        if word.tag != "instance":
+            continue
+        identity = word.attrib["id"]
+        if identity not in gold:
+            raise InputError(f"{gold_path}: no answer for {identity}")
+        lemma, pos = word.attrib["lemma"].lower(), word.attrib["pos"]
+        end = len(sentence.tokens)
+        sentence.uses.append(SenseUse(lemma, pos, gold[identity], start, end))
+    return sentence
 
 
 def _plain(token: str) -> str:

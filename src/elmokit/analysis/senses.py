@@ -4,21 +4,23 @@ The mean vector of each sense in SemCor, layer by layer; a word to be judged tak
 lemma whose mean is nearest by cosine, or WordNet's first sense where SemCor never has the lemma.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from elmokit.analysis import paper
 from elmokit.analysis.discordant import Booleans, Discordant, discordant
 from elmokit.analysis.encoder_rows import kept_rows, rows_folder
-from elmokit.analysis.encoders import Encoder, Floats, chunks, row_name
+from elmokit.analysis.encoders import Encoder, Floats, document_layers, row_name
 from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.sense_data import (
     EVALUATION_SETS,
+    Document,
     SemCor,
     SenseSentence,
     SenseUse,
@@ -30,14 +32,18 @@ from elmokit.analysis.wordnet import WordNet, lemma_of, part_of_speech, read_wor
 from elmokit.errors import InputError
 from elmokit.progress import meter
 
+METHOD = 2
+"""Counts the ways in which rows were ever made; kept rows of another way are not these."""
 DEVELOPMENT_SET = "semeval2007"
 FIRST_SENSE = "WordNet first sense"
+EQUAL_COSINES = 1e-6
+Doubles = npt.NDArray[np.float64]
 
 
 class SenseData(NamedTuple):
     wordnet: WordNet
     semcor: SemCor
-    evaluation: dict[str, list[SenseSentence]]
+    evaluation: dict[str, list[Document]]
 
 
 class SenseScore(NamedTuple):
@@ -48,6 +54,8 @@ class SenseScore(NamedTuple):
     f1: dict[str, float]
     against_lower: dict[str, Discordant] = {}  # noqa: RUF012  never changed
     """Where this layer and the one below differ, by the same sets."""
+    against_first: dict[str, Discordant] = {}  # noqa: RUF012  never changed
+    """Where WordNet's first sense ("lower") and this layer differ."""
 
 
 @dataclass(frozen=True)
@@ -85,29 +93,31 @@ def word_senses(
     quiet: bool = False,
     keep: Path | None = None,
 ) -> SensesResult:
-    """F1 of every layer of every encoder; ``max_sentences`` of SemCor, evenly spread, for a trial.
+    """F1 of every layer of every encoder; about ``max_sentences`` of SemCor, for a trial.
 
     Only senses of lemmas that occur in the evaluation sets are gathered: the answers are the same.
     ``keep``: see encoder_rows.py.
     """
     answers = {
-        name: [use for s in found for use in s.uses] for name, found in data.evaluation.items()
+        name: [use for document in found for sentence in document for use in sentence.uses]
+        for name, found in data.evaluation.items()
     }
     wanted = {(use.lemma, use.pos) for uses in answers.values() for use in uses}
-    semcor = _evenly(data.semcor.sentences, max_sentences)
-    senses = SenseNumbers(semcor, wanted)
-    useful = [sentence for sentence in semcor if any(senses.of(use) for use in sentence.uses)]
+    semcor = _some_documents(data.semcor.documents, max_sentences)
+    senses = SenseNumbers([sentence for document in semcor for sentence in document], wanted)
     inventory = [data.wordnet.senses.get(lemma) for lemma in sorted(wanted)]
-    folder = rows_folder(keep, "senses", useful, data.evaluation, inventory)
-    first = {
-        name: np.array(
-            [_is_right(use, data.wordnet.first_sense(use.lemma, use.pos)) for use in uses]
-        )
-        for name, uses in answers.items()
-    }
-    rows = [SenseScore(FIRST_SENSE, "", _scores(_with_unions(first)))]
+    folder = rows_folder(keep, "senses", METHOD, semcor, data.evaluation, inventory)
+    first = _with_unions(
+        {
+            name: np.array(
+                [_is_right(use, data.wordnet.first_sense(use.lemma, use.pos)) for use in uses]
+            )
+            for name, uses in answers.items()
+        }
+    )
+    rows = [SenseScore(FIRST_SENSE, "", _scores(first))]
     for encoder in encoders:
-        compute = partial(judge_encoder, encoder, useful, senses, data, quiet)
+        compute = partial(judge_encoder, encoder, semcor, senses, data, first, quiet)
         rows += kept_rows(folder, encoder, SenseScore, compute)
     unseen = {
         name: sum(not senses.candidates(use.lemma, use.pos) for use in uses)
@@ -118,7 +128,7 @@ def word_senses(
         tuple(rows),
         _totals(sizes),
         _totals(unseen),
-        len(semcor),
+        sum(map(len, semcor)),
         data.semcor.num_repaired,
         data.semcor.num_dropped,
     )
@@ -126,23 +136,31 @@ def word_senses(
 
 def judge_encoder(
     encoder: Encoder,
-    semcor: Sequence[SenseSentence],
+    semcor: Sequence[Document],
     senses: "SenseNumbers",
     data: SenseData,
+    first: dict[str, Booleans],
     quiet: bool = False,
 ) -> list[SenseScore]:
-    """A row a layer."""
+    """A row a layer; ``first``: by set, where WordNet's first sense is right."""
     means = sense_means(encoder, semcor, senses, quiet)
     right = {
-        name: _judge(encoder, sentences, means, senses, data.wordnet)
-        for name, sentences in data.evaluation.items()
+        name: _judge(encoder, documents, means, senses, data.wordnet)
+        for name, documents in data.evaluation.items()
     }
     rows: list[SenseScore] = []
     lower: dict[str, Booleans] = {}
     for layer, layer_name in enumerate(encoder.layer_names):
         by_set = _with_unions({name: found[:, layer] for name, found in right.items()})
-        against_lower = discordant(lower, by_set)
-        rows.append(SenseScore(encoder.name, layer_name, _scores(by_set), against_lower))
+        rows.append(
+            SenseScore(
+                encoder.name,
+                layer_name,
+                _scores(by_set),
+                discordant(lower, by_set),
+                discordant(first, by_set),
+            )
+        )
         lower = by_set
     return rows
 
@@ -172,28 +190,35 @@ class SenseNumbers:
 
 
 def sense_means(
-    encoder: Encoder, sentences: Sequence[SenseSentence], senses: SenseNumbers, quiet: bool = False
-) -> Floats:
+    encoder: Encoder, documents: Sequence[Document], senses: SenseNumbers, quiet: bool = False
+) -> Doubles:
     """(senses, num_layers, D): the mean vector of each sense, from one pass over the text."""
-    sums: Floats | None = None
-    counts = np.zeros(len(senses.keys), dtype=np.int64)
-    num_tokens = sum(len(sentence.tokens) for sentence in sentences)
-    with meter(f"SemCor through {encoder.name}", "tokens", num_tokens, quiet) as progress:
-        for chunk in chunks(sentences):
-            layers = encoder.layers([sentence.tokens for sentence in chunk])
-            for sentence, vectors in zip(chunk, layers, strict=True):
-                if sums is None:
-                    shape = (len(senses.keys), vectors.shape[0], vectors.shape[2])
-                    sums = np.zeros(shape, dtype=np.float32)
-                for use in sentence.uses:
-                    for number in senses.of(use):
-                        sums[number] += use_vector(vectors, use)
-                        counts[number] += 1
-            progress.advance(sum(len(sentence.tokens) for sentence in chunk))
-    if sums is None:
+    if not senses.keys:
         raise InputError("SemCor has none of the lemmas of these evaluation sets")
-    sums /= counts[:, None, None].astype(np.float32)
+    sums: Doubles | None = None
+    counts = np.zeros(len(senses.keys), dtype=np.int64)
+    num_tokens = sum(len(sentence.tokens) for document in documents for sentence in document)
+    with meter(f"SemCor through {encoder.name}", "tokens", num_tokens, quiet) as progress:
+        for sentence, vectors in _encoded(encoder, documents):
+            if sums is None:
+                sums = np.zeros((len(senses.keys), vectors.shape[0], vectors.shape[2]))
+            for use in sentence.uses:
+                for number in senses.of(use):
+                    sums[number] += use_vector(vectors, use)
+                    counts[number] += 1
+            progress.advance(len(sentence.tokens))
+    assert sums is not None
+    sums /= counts[:, None, None]
     return sums
+
+
+def _encoded(
+    encoder: Encoder, documents: Sequence[Document]
+) -> Iterator[tuple[SenseSentence, Floats]]:
+    """Every sentence with its layers (num_layers, T, D)."""
+    tokens = [[sentence.tokens for sentence in document] for document in documents]
+    for document, layers in zip(documents, document_layers(encoder, tokens), strict=True):
+        yield from zip(document, layers, strict=True)
 
 
 def use_vector(layers: Floats, use: SenseUse) -> Floats:
@@ -205,28 +230,32 @@ def use_vector(layers: Floats, use: SenseUse) -> Floats:
 
 def _judge(
     encoder: Encoder,
-    sentences: Sequence[SenseSentence],
-    means: Floats,
+    documents: Sequence[Document],
+    means: Doubles,
     senses: SenseNumbers,
     wordnet: WordNet,
 ) -> Booleans:
     """(instances, num_layers): is the answer right?"""
-    unit = means / np.maximum(np.linalg.norm(means, axis=-1, keepdims=True), 1e-12)
+    unit = _unit(means)
     right: list[list[bool]] = []
-    for chunk in chunks(sentences):
-        layers = encoder.layers([sentence.tokens for sentence in chunk])
-        for sentence, vectors in zip(chunk, layers, strict=True):
-            for use in sentence.uses:
-                candidates = _in_order(senses, use, wordnet)
-                if not candidates:
-                    first = wordnet.first_sense(use.lemma, use.pos)
-                    right.append([_is_right(use, first)] * means.shape[1])
-                    continue
-                vector = use_vector(vectors, use)  # (num_layers, D)
-                similarity = np.einsum("cld,ld->cl", unit[candidates], vector)
-                best = similarity.argmax(axis=0)  # the first of equals: WordNet's order
-                right.append([_is_right(use, senses.keys[candidates[row]]) for row in best])
+    for sentence, vectors in _encoded(encoder, documents):
+        for use in sentence.uses:
+            candidates = _in_order(senses, use, wordnet)
+            if not candidates:
+                first = wordnet.first_sense(use.lemma, use.pos)
+                right.append([_is_right(use, first)] * means.shape[1])
+                continue
+            vector = _unit(use_vector(vectors, use).astype(np.float64))  # (num_layers, D)
+            cosines = np.einsum("cld,ld->cl", unit[candidates], vector)
+            # The first of equals, by WordNet's order: means of equal vectors differ by rounding.
+            best = (cosines >= cosines.max(axis=0) - EQUAL_COSINES).argmax(axis=0)
+            right.append([_is_right(use, senses.keys[candidates[row]]) for row in best])
     return np.array(right, dtype=bool).reshape(len(right), means.shape[1])
+
+
+def _unit(vectors: Doubles) -> Doubles:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12))
 
 
 def _in_order(senses: SenseNumbers, use: SenseUse, wordnet: WordNet) -> list[int]:
@@ -259,13 +288,20 @@ def _totals(counts: dict[str, int]) -> dict[str, int]:
     return {**counts, "ALL": total, "four": total - counts[DEVELOPMENT_SET]}
 
 
-def _evenly(sentences: list[SenseSentence], count: int | None) -> list[SenseSentence]:
-    if count is None or count >= len(sentences):
-        return sentences
-    if count < 1:
-        raise InputError(f"the number of SemCor sentences must be at least 1, got {count}")
-    places = np.linspace(0, len(sentences) - 1, count).round().astype(int)
-    return [sentences[place] for place in places]
+def _some_documents(documents: list[Document], num_sentences: int | None) -> list[Document]:
+    """Whole documents, evenly spread, the last one cut, with ``num_sentences`` in all at most."""
+    total = sum(map(len, documents))
+    if num_sentences is None or num_sentences >= total:
+        return documents
+    if num_sentences < 1:
+        raise InputError(f"the number of SemCor sentences must be at least 1, got {num_sentences}")
+    num_documents = -(-len(documents) * num_sentences // total)
+    places = np.linspace(0, len(documents) - 1, num_documents).round().astype(int)
+    some: list[Document] = []
+    for place in places:
+        left = num_sentences - sum(map(len, some))
+        some.append(documents[place][:left])
+    return some
 
 
 def senses_table(result: SensesResult) -> Table:
