@@ -21,6 +21,7 @@ TINY = ModelConfig(
 SETTINGS = [
     "model.hidden_dim=9",
     "words.dim=8",
+    "words.vectors=",
     "characters.num_filters=0",
     "fit.learning_rate=0.01",
     "fit.halve_after=0",

@@ -120,7 +120,10 @@ def task_options(tiny_elmo: Path, tmp_path: Path, pairs: Path) -> list[str | Pat
     """Of commands that train tasks: an epoch of tiny models."""
     dev = tmp_path / "dev.tsv"
     dev.write_text("a cow runs .\ta cow is outside .\tentailment\n")
-    settings = ("model.hidden_dim=9", "words.dim=8", "characters.num_filters=0", "fit.max_epochs=1")
+    settings = (
+        "model.hidden_dim=9", "words.dim=8", "words.vectors=", "characters.num_filters=0",
+        "fit.max_epochs=1",
+    )  # fmt: skip
     return [
         "entailment", "-m", tiny_elmo, "--data", tmp_path, "--seeds", "1", "-o", tmp_path / "runs",
         "--files", pairs, "--files", dev, "--files", pairs,

@@ -95,6 +95,7 @@ def test_task_sections_share_their_runs(
     splits = Splits(examples[:14], examples[14:], examples[6:])
     monkeypatch.setattr("elmokit.tasks.grid.benchmark_splits", lambda name, root: splits)
     (config.data / "nli").mkdir()
+    (config.data / "glove").write_text("a 1 0\n")
     settings = (("entailment", "data.train_limit=10"),)
     config = replace(config, tasks=("entailment",), task_settings=settings, seeds=1)
     names = ["tasks", "layers", "places", "efficiency", "mixes", "transfer"]

@@ -91,7 +91,7 @@ def test_runs_are_done_once_and_their_mixes_read(tiny_grid: Grid) -> None:
     trained = next((tiny_grid.out / "runs").glob("entailment-input-1-*"))
     assert read_mixes([trained]).mixes[0].place == "input"
     with pytest.raises(InputError, match=r"holds the run entailment-input-1.*\[model\]"):
-        do_runs(replace(tiny_grid, settings=()), PLACES, quiet=True)
+        do_runs(replace(tiny_grid, settings=("words.vectors=",)), PLACES, quiet=True)
 
 
 def test_mixes_of_two_bilms_are_not_averaged(

@@ -45,7 +45,7 @@ def grid_of(folder: Path, elmo: Path, **options: object) -> Grid:
         data=folder,
         out=folder / "grid",
         elmo=str(elmo),
-        settings=(*CASES["ner"][1], "fit.max_epochs=1"),
+        settings=(*CASES["ner"][1], "words.vectors=", "fit.max_epochs=1"),
         seeds=2,
         cache=CacheConfig(folder / "cache"),
         **options,  # type: ignore[arg-type]
@@ -83,6 +83,17 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(
         with pytest.raises(InputError, match=what):
             run_grid(other, quiet=True)
     assert finished(grid) == [result]
+
+
+def test_a_baseline_without_glove_must_be_asked_for(
+    small_data: Path, tiny_elmo_folder: Path
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), settings=())
+    with pytest.raises(InputError, match=r"glove: not found.* --set words\.vectors=FILE"):
+        run_grid(grid, quiet=True)
+    (small_data / "glove").mkdir()
+    found = grid_module.variant_config(grid, "ner", VARIANTS[0]).words.vectors
+    assert found == str(small_data / "glove")
 
 
 def test_nothing_is_started_or_read_where_nothing_is_missing(

@@ -208,10 +208,25 @@ def run_config(grid: Grid, run: Run) -> TaskConfig:
 
 def variant_config(grid: Grid, task: str, variant: Variant) -> TaskConfig:
     """Recipe, then the grid's settings, then the variant's."""
-    folder = (grid.data / "glove").resolve()
-    glove = [f"words.vectors={folder}"] if folder.exists() else []
-    config = configured(task, grid.recipe, [*glove, *grid.settings])
+    config = configured(task, grid.recipe, [*_glove(grid), *grid.settings])
     return changed(config, parse_settings(variant.settings), variant.name)
+
+
+def _glove(grid: Grid) -> list[str]:
+    """The setting that names DATA/glove.
+
+    A baseline that learns its words from nothing makes ELMo's gain look larger than it is, so
+    whoever wants one says so.
+    """
+    folder = (grid.data / "glove").resolve()
+    if folder.exists():
+        return [f"words.vectors={folder}"]
+    if "vectors" not in parse_settings(grid.settings).get("words", {}):
+        raise InputError(
+            f"{folder}: not found, and every baseline starts from GloVe; unpack it there, or give "
+            f"--set words.vectors=FILE (empty: words are learned from nothing)"
+        )
+    return []
 
 
 def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
