@@ -116,6 +116,15 @@ def test_the_oldest_files_make_room(
     assert LayerCache(tiny_elmo, tmp_path).prepare([["c", "d", "e"]], quiet=True) == 0
 
 
+def test_a_file_that_is_renamed_while_room_is_made_is_passed_over(
+    tiny_elmo: Embedder, tmp_path: Path
+) -> None:
+    cache = LayerCache(tiny_elmo, tmp_path)
+    folder = next(folder for folder in tmp_path.iterdir() if folder.is_dir())
+    (folder / ".gone.part").symlink_to("nowhere")  # listed, but not there
+    assert cache.prepare(SENTENCES, quiet=True) == 3
+
+
 def test_a_full_cache_says_so_and_still_answers(
     tiny_elmo: Embedder,
     tmp_path: Path,

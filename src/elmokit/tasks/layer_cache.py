@@ -15,7 +15,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,8 +234,9 @@ class LayerCache:
 
     def _make_room(self, num_bytes: int) -> bool:
         for abandoned in self._root.glob("*/.*.part"):
-            if time.time() - abandoned.stat().st_mtime > _ABANDONED_SECONDS:
-                abandoned.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # its run has just renamed it
+                if time.time() - abandoned.stat().st_mtime > _ABANDONED_SECONDS:
+                    abandoned.unlink()
         shards = self._shards_by_age()
         excess = sum(size for _, _, size in shards) + num_bytes - self.max_bytes
         for _, shard, size in shards:
