@@ -39,6 +39,29 @@ def test_a_heading_names_the_columns_of_a_sentiment_table(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("reader", "line", "complaint"),
+    [
+        (read_sentiment, "sentence\tpolarity", "'sentence' but no label; .* label or sentiment or"),
+        (read_entailment, "Premise\tHypothesis\tGold", "'premise' but no label; .* gold_label or"),
+        (read_entailment, "label\tfirst\tsecond", "'label' but no premise"),
+    ],
+)
+def test_a_heading_known_in_part_is_no_example(
+    reader: Callable[[Path], object], line: str, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text(line + "\n")
+    with pytest.raises(InputError, match=f"line 1: a heading with {complaint}"):
+        reader(path)
+
+
+def test_a_table_may_begin_with_a_bracket(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("(Good) film\t1\n")
+    assert read_sentiment(path) == [(("(", "Good", ")", "film"), "1", ())]
+
+
+@pytest.mark.parametrize(
     ("reader", "line"),
     [
         (read_sentiment, "1\tthis is quite a long sentence indeed"),

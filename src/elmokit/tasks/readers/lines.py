@@ -50,7 +50,7 @@ def read_table(
             continue
         fields = line.split("\t")
         if places is None:
-            places = _heading(fields, columns)
+            places = _heading(fields, columns, f"{path}, line {number}")
             if places:
                 continue
             places = {name: place for place, name in enumerate(default)}
@@ -62,13 +62,21 @@ def read_table(
         yield number, {name: fields[place].strip() for name, place in places.items()}
 
 
-def _heading(fields: Sequence[str], columns: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def _heading(
+    fields: Sequence[str], columns: Mapping[str, Sequence[str]], where: str
+) -> dict[str, int]:
     """Where each name stands, or nothing if this line is no heading."""
     lowered = [field.strip().lower() for field in fields]
-    places = {}
-    for name, headings in columns.items():
-        found = [lowered.index(heading) for heading in headings if heading in lowered]
-        if not found:
-            return {}
-        places[name] = found[0]
+    places = {
+        name: lowered.index(heading)
+        for name, headings in columns.items()
+        for heading in reversed(headings)  # of several, the first named wins
+        if heading in lowered
+    }
+    missing = [name for name in columns if name not in places]
+    if places and missing:  # as an example, it would be learned
+        raise InputError(
+            f"{where}: a heading with {lowered[min(places.values())]!r} but no {missing[0]}; "
+            f"name that column {' or '.join(columns[missing[0]])}"
+        )
     return places

@@ -38,10 +38,10 @@ class SentimentText(NamedTuple):
 
 
 def read_sentiment(path: Path) -> list[SentimentText]:
-    """Trees if the first line starts with a bracket, else a table."""
+    """Trees if the first line starts with a bracket and has no second column, else a table."""
     for _, line in read_lines(path):
         if line.strip():
-            is_tree = line.lstrip().startswith("(")
+            is_tree = line.lstrip().startswith("(") and "\t" not in line.strip()
             return list(_read_trees(path) if is_tree else _read_rows(path))
     return []
 
