@@ -117,7 +117,8 @@ class FitConfig:
     gradient_norm: float = 5.0
     """Clip the gradient's norm here; 0: never."""
     ema: float = 0.0
-    """Score and keep an exponential moving average of the weights with this decay; 0: none."""
+    """Score and keep an exponential moving average of the weights with this decay, less in the
+    first steps; 0: none."""
     max_minutes: float = 0.0
     """Stop after the epoch in which training has used this much time in all; 0: no limit."""
     seed: int = 1

@@ -39,6 +39,8 @@ class FitState:
     """Epochs finished."""
     batch: int = 0
     """Batches done of the epoch under way."""
+    num_steps: int = 0
+    """Steps of the optimiser, in all."""
     loss_sum: float = 0.0
     best_score: float = -1.0
     best_epoch: int = 0
@@ -135,11 +137,18 @@ class _Run:
         if self.config.gradient_norm:
             nn.utils.clip_grad_norm_(self.parameters, self.config.gradient_norm)
         self.optimiser.step()
-        if self.average is not None:
-            with torch.no_grad():
-                for mean, weight in zip(self.average, self.parameters, strict=True):
-                    mean.lerp_(weight, 1 - self.config.ema)
+        self._update_average()
+        self.state.num_steps += 1
         return float(loss.detach())
+
+    def _update_average(self) -> None:
+        if self.average is None:
+            return
+        steps = self.state.num_steps
+        decay = min(self.config.ema, (1 + steps) / (10 + steps))  # soon forgets the random start
+        with torch.no_grad():
+            for mean, weight in zip(self.average, self.parameters, strict=True):
+                mean.lerp_(weight, 1 - decay)
 
     def end_epoch(self, dev: Sequence[Any], num_batches: int, quiet: bool) -> None:
         """Score, log, keep the best, and decide whether to go on."""
