@@ -130,10 +130,15 @@ def test_a_folder_that_holds_no_task_is_refused(tmp_path: Path) -> None:
         load_task(tmp_path)
 
 
-def test_a_folder_holds_one_run(trained: Path, entities: Path, tiny_elmo_folder: Path) -> None:
+def test_a_folder_holds_one_run_and_says_so_before_any_layer_is_computed(
+    trained: Path, entities: Path, tiny_elmo_folder: Path, tmp_path: Path
+) -> None:
     config = configured("ner", None, [*SMALL, "fit.learning_rate=0.5"])
+    cache = CacheConfig(tmp_path / "cache")
     with pytest.raises(InputError, match=r"other settings in \[.*\]; choose another --out"):
-        train_task("ner", entities, entities, trained, elmo=tiny_elmo_folder, config=config)
+        train_task("ner", entities, entities, trained, elmo=tiny_elmo_folder, config=config,
+                   cache=cache)  # fmt: skip
+    assert not (tmp_path / "cache").exists()
 
 
 def test_without_elmo_no_model_is_needed(tmp_path: Path) -> None:

@@ -116,13 +116,13 @@ def train_task(
     dev_examples = limited(read_examples(task, dev), config.data.dev_limit)
     train_examples = task.expand(config.model, train_examples)
     embedder = _embedder(elmo) if config.elmo.where != "none" else None
+    labels = task.labels(train_examples)
+    facts = _facts(config, labels, embedder, _digest([*train_examples, *dev_examples]))
+    _check_same_run(out, facts)
     source = _source(embedder, cache or CacheConfig())
     if isinstance(source, LayerCache):
         wanted = (s for e in (*train_examples, *dev_examples) for s in task.sentences(e))
         source.prepare(wanted, quiet=quiet)
-    labels = task.labels(train_examples)
-    facts = _facts(config, labels, embedder, _digest([*train_examples, *dev_examples]))
-    _check_same_run(out, facts)
     torch.manual_seed(config.fit.seed)
     tokens = (t for example in train_examples for s in task.sentences(example) for t in s)
     words = build_word_table(config.words, tokens)
