@@ -30,7 +30,15 @@ from elmokit.analysis.report.section import Section, nothing
 from elmokit.analysis.report.sections import SECTIONS, find_sections
 from elmokit.analysis.report.summary import layers_table
 from elmokit.analysis.report.task_sections import Efficiency
-from elmokit.analysis.report.verdicts import Difference, deviation, noise, of_seeds, verdict
+from elmokit.analysis.report.verdicts import (
+    Difference,
+    deviation,
+    noise,
+    of_sample,
+    of_seeds,
+    verdict,
+    verdict_as_good,
+)
 from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
 from elmokit.analysis.sample_efficiency import Point, SampleEfficiency
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
@@ -204,7 +212,7 @@ def test_unknown_section_is_refused() -> None:
 def test_results_come_back_with_their_types(tmp_path: Path) -> None:
     uses = (SensedUse(Use(["a", "play"], 1), NO_SENSE),)
     points = np.array([[1.0, 2.0]])
-    result = SenseMap("play", "m", "layer 1", uses, points, (0.5, 0.25))
+    result = SenseMap("play", "m", "layer 1", uses, points, (0.5, 0.25), 1)
     save_result(tmp_path, "uses", "elmokit analyse uses", "key", result)
     stored = load_result(tmp_path, "uses")
     assert stored is not None
@@ -297,7 +305,7 @@ def test_layers_are_compared_in_words() -> None:
 
 
 def test_layers_are_told_apart_by_the_tokens_that_only_one_gets_right() -> None:
-    """100 more of 10,000: clear if 500 are in dispute (2 sqrt 500 = 45), not if 3,000 are (110)."""
+    """100 more of 10,000: clear if 500 are in dispute (1.96 sqrt 500 = 44), not if 3,000 (107)."""
     clear = lower_layer_for_syntax(with_apart(POS, 300, 200), "m")
     unclear = lower_layer_for_syntax(with_apart(POS, 1550, 1450), "m")
     assert clear is not None
@@ -315,13 +323,28 @@ def test_verdicts_weigh_every_difference() -> None:
 
 
 def test_one_seed_borrows_its_noise_or_has_none() -> None:
-    assert of_seeds([5.0, 7.0], [1.0, 3.0], None) == Difference(4.0, pytest.approx(8**0.5))
+    with_two = of_seeds([5.0, 7.0], [1.0, 3.0], None)
+    assert with_two == Difference(4.0, pytest.approx(4.303 * 2**0.5, rel=1e-3))  # t of 2 degrees
     borrowed = of_seeds([5.0], [3.0], deviation([[1.0, 3.0], [4.0]]))
-    assert borrowed == Difference(2.0, pytest.approx(4.0), is_one_seed=True)
+    assert borrowed == Difference(2.0, pytest.approx(12.706 * 2, rel=1e-3), is_one_seed=True)
     assert verdict([borrowed]) == "no clear difference (one seed)"
     unknown = of_seeds([5.0], [3.0], deviation([[5.0], [3.0]]))
-    assert verdict([unknown]) == "confirmed (one seed)"
+    assert verdict([unknown]) == "agrees (one seed)"
+    assert verdict([unknown._replace(value=-2.0)]) == "disagrees (one seed)"
     assert "nothing is known of the noise" in noise([unknown])
+
+
+def test_differences_seen_seed_by_seed_have_their_own_noise() -> None:
+    assert of_sample([2.0, 4.0, 3.0]) == Difference(3.0, pytest.approx(4.303 / 3**0.5, rel=1e-3))
+    assert of_sample([3.0]) == Difference(3.0, None, is_one_seed=True)
+
+
+def test_as_good_is_contradicted_only_by_what_is_clearly_worse() -> None:
+    better, close, worse = (Difference(value, 1.0) for value in (3.0, -0.5, -3.0))
+    assert verdict_as_good([better, close]) == "confirmed"
+    assert verdict_as_good([close, worse]) == "mixed"
+    assert verdict_as_good([worse]) == "contradicted"
+    assert verdict_as_good([close._replace(margin=None)]) == "disagrees"
 
 
 def test_less_data_must_do_what_more_did_without() -> None:
@@ -329,7 +352,7 @@ def test_less_data_must_do_what_more_did_without() -> None:
     result = SampleEfficiency("srl", "F1", points, (), ())
     found = elmo_needs_less_data([result])
     assert found is not None
-    assert found.verdict == "confirmed (one seed)"
+    assert found.verdict == "agrees (one seed)"
     assert "1 % with ELMo (40.0) reaches 10 % without (39.0)" in found.evidence
     helps = elmo_helps_at_every_share([result])
     assert helps is not None

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from elmokit.analysis.sense_map import NO_SENSE, read_uses, sense_name
 from elmokit.analysis.wordnet import read_wordnet
+from elmokit.errors import InputError
 
 
 def test_senses_are_named_as_people_say_them(wsd: Path) -> None:
@@ -26,3 +29,11 @@ def test_uses_are_read_from_semcor_and_from_text(wsd: Path, tmp_path: Path) -> N
     more = read_uses(wsd, "play", [str(text)])
     assert more[:3] == found
     assert [use.use.tokens for use in more[3:]] == [["They", "play", "ball", "."]]
+
+
+def test_a_word_without_senses_needs_text(wsd: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="SemCor has no use of 'ball' with a sense"):
+        read_uses(wsd, "ball")
+    text = tmp_path / "text.txt"
+    text.write_text("They play ball.\n")
+    assert [use.sense for use in read_uses(wsd, "ball", [str(text)])] == [NO_SENSE, NO_SENSE]

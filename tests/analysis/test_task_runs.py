@@ -241,29 +241,34 @@ def test_findings_say_what_the_numbers_say() -> None:
     )
     apart = places_differ_by_task(places)
     assert apart is not None
-    assert apart.verdict == "confirmed (one seed)"
+    assert apart.verdict == "agrees (one seed)"
     assert "SRL -2.0, SNLI +2.0" in apart.evidence
     assert places_differ_by_task(grid) is None
     data = elmo_needs_less_data([EFFICIENCY])
     assert data is not None
     assert data.verdict == "contradicted (one seed)"
     assert "1 % with ELMo (40.0) does not reach 100 % without (61.0)" in data.evidence
-    weights = MixWeights((Mix("srl", "input", (0.5, 0.3, 0.2), 1.0, 1),))
+    weights = MixWeights((Mix("srl", "input", ((0.5, 0.3, 0.2),), 1.0),))
     layer = input_favours_the_first_layer(weights)
     assert layer is not None
-    assert layer.verdict == "contradicted (one seed)"
+    assert layer.verdict == "disagrees (one seed)"
+    seeds = ((0.2, 0.5, 0.3), (0.1, 0.6, 0.3), (0.2, 0.6, 0.2))
+    agreed = input_favours_the_first_layer(MixWeights((Mix("srl", "input", seeds, 1.0),)))
+    assert agreed is not None
+    assert agreed.verdict == "confirmed"
 
 
 def test_weights_are_drawn_from_the_top_layer_down() -> None:
     weights = MixWeights(
         (
-            Mix("srl", "input", (0.2, 0.5, 0.3), 1.25, 3),
-            Mix("ner", "output", (0.4, 0.6), 0.5, 1),
+            Mix("srl", "input", ((0.2, 0.5, 0.3), (0.1, 0.6, 0.3), (0.3, 0.4, 0.3)), 1.25),
+            Mix("ner", "output", ((0.4, 0.6),), 0.5),
         )
     )
     assert mix_table(weights).rows[0] == ("SRL, input", "0.20", "0.50", "0.30", "1.25", "3")
     svg = mix_picture(weights).svg
     assert svg.count("0.30") == 1
+    assert "gamma 1.25" in svg
     assert "nan" not in svg
 
 

@@ -254,9 +254,16 @@ def test_uses_are_coloured_by_their_sense() -> None:
     assert sense_map_table(result).rows[-1][:2] == (NO_SENSE, "3")
 
 
-def test_lemma_without_senses_is_refused() -> None:
-    with pytest.raises(InputError, match="SemCor has no use of 'ball' with a sense"):
-        uses_in_semcor(PLAYS, "ball")
+def test_uses_with_a_sense_are_drawn_before_those_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elmokit.analysis.sense_map.MAX_USES", 4)
+    text = uses_in_text([["a", "ball", "play"]] * 9, "play")
+    result = sense_map(TOY, "play", [*text, *uses_in_semcor(PLAYS, "play")])
+    assert [use.sense for use in result.uses[:2]] == ["play%1:04:00::", "play%1:10:01::"]
+    assert len(result.uses) == 4
+    assert "4 of 13 uses of" in sense_map_picture(result).caption
+
+
+def test_maps_that_cannot_be_drawn_are_refused() -> None:
     with pytest.raises(InputError, match="at least 3 uses"):
         sense_map(TOY, "play", uses_in_semcor(PLAYS, "play")[:2])
     with pytest.raises(InputError, match="layers 0 to 1"):

@@ -13,6 +13,8 @@ from elmokit.errors import InputError
 from elmokit.text.static_vectors import StaticVectors
 
 STATIC = "static vector"
+UNCASED = "static (uncased)"
+"""One vector a word, apple and Apple alike: similarity 1 by definition."""
 
 
 class Pair(NamedTuple):
@@ -30,6 +32,7 @@ class Comparison:
     uses: tuple[Use, ...]
     layer_names: tuple[str, ...]
     pairs: tuple[Pair, ...]
+    static_name: str
 
 
 def compare_uses(
@@ -49,7 +52,8 @@ def compare_uses(
         )
         for first, second in combinations(range(len(uses)), 2)
     ]
-    return Comparison(word, tuple(uses), encoder.layer_names, tuple(pairs))
+    static_name = UNCASED if vectors is None else STATIC
+    return Comparison(word, tuple(uses), encoder.layer_names, tuple(pairs), static_name)
 
 
 def _static(one: str, other: str, vectors: StaticVectors | None) -> float:
@@ -74,7 +78,7 @@ def comparison_table(comparison: Comparison) -> Table:
     numbered = (f"{n}. {use.text()}" for n, use in enumerate(comparison.uses, start=1))
     return Table(
         f"{comparison.word}: cosine similarity of its uses",
-        ("sentences", STATIC, *comparison.layer_names),
+        ("sentences", comparison.static_name, *comparison.layer_names),
         tuple(rows),
         "  \n".join(numbered),
     )
@@ -85,6 +89,6 @@ def comparison_picture(comparison: Comparison) -> Picture:
         f"{pair.first + 1} and {pair.second + 1}": (pair.static, *pair.similarity)
         for pair in comparison.pairs
     }
-    groups = (STATIC, *comparison.layer_names)
+    groups = (comparison.static_name, *comparison.layer_names)
     title = f"uses of “{comparison.word}”"
     return panels("compare", title, [title], groups, [series], "cosine similarity")

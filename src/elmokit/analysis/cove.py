@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +75,12 @@ def open_cove(state_dict: Path, vectors: Path) -> CoveEncoder:
     """Read the published weights and the GloVe vectors that they stand on."""
     if not state_dict.exists():
         raise InputError(f"{state_dict}: CoVe's state dict is not there")
-    weights = torch.load(state_dict, map_location="cpu", weights_only=True)
+    try:
+        weights = torch.load(state_dict, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, ValueError, UnpicklingError) as error:
+        raise InputError(f"{state_dict}: not a state dict of torch ({error})") from None
+    if not isinstance(weights, Mapping):
+        raise InputError(f"{state_dict}: not a state dict, but {type(weights).__name__}")
     return build_cove(weights, read_static_vectors(vectors), str(state_dict))
 
 

@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elmokit.analysis.compare import UNCASED
 from elmokit.analysis.encoders import Encoder
 from elmokit.analysis.pictures import Picture, panels
 from elmokit.analysis.tables import Table
 from elmokit.analysis.uses import cosine, find_word, use_vectors
-
-UNCASED = "static (uncased)"
-"""One vector a word, apple and Apple alike: similarity 1 by definition."""
 
 
 class Case(NamedTuple):
@@ -128,6 +126,9 @@ def _note(case: Case) -> str:
     lines = []
     for sense, sentence, others in zip(case.senses, case.sentences, case.alike, strict=True):
         lines.append(f"{sense}: {sentence}  \nlike it: {' '.join(others)}")
+    forms = dict.fromkeys(find_word(case.word, sentence).word for sentence in case.sentences)
+    if len(forms) > 1:
+        lines.append(f"The token layer sees the spelling alone: {' and '.join(forms)}.")
     return "  \n".join(lines)
 
 

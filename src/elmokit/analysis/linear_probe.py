@@ -41,6 +41,8 @@ class LinearProbe(NamedTuple):
     own: Doubles  # (R, K)
     penalty: float
     development_accuracy: float
+    is_solved: bool
+    """Whether the solver came to the optimum within its steps."""
 
     def predict(self, data: ProbeData) -> Integers:
         scores = data.vectors @ self.weight.astype(np.float32) + self.bias.astype(np.float32)
@@ -67,8 +69,8 @@ def fit_probe(
     point = problem.start()
     best: LinearProbe | None = None
     for penalty in sorted(penalties, reverse=True):
-        point = problem.solve(penalty, point, max_steps, tolerance)
-        probe = problem.probe(point)._replace(penalty=penalty)
+        point, is_solved = problem.solve(penalty, point, max_steps, tolerance)
+        probe = problem.probe(point)._replace(penalty=penalty, is_solved=is_solved)
         probe = probe._replace(development_accuracy=probe.accuracy(development))
         if best is not None and probe.development_accuracy < best.development_accuracy:
             break
@@ -113,7 +115,10 @@ class _Problem:
         point[self.dim] = np.log(counts / counts.sum())
         return point
 
-    def solve(self, penalty: float, point: Doubles, max_steps: int, tolerance: float) -> Doubles:
+    def solve(
+        self, penalty: float, point: Doubles, max_steps: int, tolerance: float
+    ) -> tuple[Doubles, bool]:
+        """The optimum, and whether it was reached."""
         try:
             from scipy.optimize import minimize
         except ImportError:
@@ -127,7 +132,7 @@ class _Problem:
             options={"maxiter": max_steps, "maxcor": 20, "gtol": tolerance, "ftol": 0},
         )
         solved: Doubles = result.x.reshape(point.shape) * scale[:, None]
-        return solved
+        return solved, result.nit < max_steps
 
     def _scale(self, penalty: float) -> Doubles:
         """(D + 1 + R,): one over the square root of each coordinate's curvature."""
@@ -169,4 +174,4 @@ class _Problem:
         """Back to the vectors as they came."""
         weight = (self.turn @ point[: self.dim]) / self.spread[:, None]
         bias = point[self.dim] - self.mean @ weight
-        return LinearProbe(weight, bias, point[self.dim + 1 :], 0.0, 0.0)
+        return LinearProbe(weight, bias, point[self.dim + 1 :], 0.0, 0.0, True)

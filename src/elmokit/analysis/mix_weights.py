@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +20,18 @@ BOTH = "input + output"
 
 
 class Mix(NamedTuple):
-    """The mean over a task's seeds."""
+    """The weights of a task at a place, softmax-normalised, the token layer first."""
 
     task: str
     place: str
-    weights: tuple[float, ...]
-    """Softmax-normalised, the token layer first."""
+    by_seed: tuple[tuple[float, ...], ...]
     gamma: float
-    num_seeds: int
+    """The mean over the seeds."""
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The mean over the seeds."""
+        return tuple(fmean(each) for each in zip(*self.by_seed, strict=True))
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,8 @@ def _mean(found: Found) -> MixWeights:
     for (task, place, _), values in sorted(
         found.items(), key=lambda item: PLACES.index(item[0][1])
     ):
-        weights = np.mean([weights for weights, _ in values], axis=0)
-        gamma = float(np.mean([gamma for _, gamma in values]))
-        mixes.append(Mix(task, place, tuple(map(float, weights)), gamma, len(values)))
+        gamma = fmean(gamma for _, gamma in values)
+        mixes.append(Mix(task, place, tuple(weights for weights, _ in values), gamma))
     return MixWeights(tuple(mixes))
 
 
@@ -112,7 +116,7 @@ def mix_table(result: MixWeights) -> Table:
             *(f"{weight:.2f}" for weight in mix.weights),
             *("" for _ in range(result.num_layers - len(mix.weights))),
             f"{mix.gamma:.2f}",
-            str(mix.num_seeds),
+            str(len(mix.by_seed)),
         )
         for mix in result.mixes
     ]
@@ -128,9 +132,12 @@ def mix_table(result: MixWeights) -> Table:
 def mix_picture(result: MixWeights) -> Picture:
     """Tasks as columns, layers as rows from the top down, input and output apart."""
     names = _layer_names(result.num_layers)[::-1]
-    columns = [f"{TITLES.get(mix.task, mix.task)}\n{mix.place}" for mix in result.mixes]
+    columns = [
+        f"{TITLES.get(mix.task, mix.task)}\n{mix.place}\ngamma {mix.gamma:.2f}"
+        for mix in result.mixes
+    ]
     values = np.full((len(names), len(columns)), np.nan)
     for column, mix in enumerate(result.mixes):
         values[-len(mix.weights) :, column] = mix.weights[::-1]
-    caption = "Softmax-normalised weights that each task learned for each layer"
+    caption = "Softmax-normalised weights that each task learned for each layer, and its gamma"
     return heat_map("mix-weights", caption, names, columns, values)

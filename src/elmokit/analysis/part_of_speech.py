@@ -45,6 +45,8 @@ class PosScore(NamedTuple):
     penalty: float
     against_lower: dict[str, Discordant] = {}  # noqa: RUF012  never changed
     """Where this layer and the one below differ, by the same groups of tokens."""
+    is_solved: bool = True
+    """Whether the probe came to its optimum."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ def probe_encoder(
             100 * probe.development_accuracy,
             probe.penalty,
             discordant(lower, right),
+            probe.is_solved,
         )
         rows.append(score)
         lower = right
@@ -235,13 +238,15 @@ def pos_table(result: PosResult) -> Table:
     for name, accuracy in paper.PART_OF_SPEECH:
         rows.append((f"paper (Penn Treebank): {name}", percent(accuracy), *blanks))
     sizes = (count(result.num_tokens[group]) for group in groups)
+    unsolved = [row_name(row.encoder, row.layer) for row in result.rows if not row.is_solved]
     return Table(
         "Part of speech: accuracy of a linear classifier (Table 6)",
         ("", *groups, "dev, all"),
         (*rows, ("test tokens", *sizes, "")),
         f"Trained on {count(result.num_train_tokens)} tokens. Known: the training set has the "
         "word. Covered: every encoder has a vector for it; words that static vectors lack get "
-        "a learned one.",
+        "a learned one."
+        + (f" Not solved to the optimum: {', '.join(unsolved)}." if unsolved else ""),
     )
 
 

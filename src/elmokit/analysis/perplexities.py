@@ -12,6 +12,8 @@ from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.perplexity import Start, perplexity_of
 from elmokit.weights.load import load_pretrained
 
+STARTS: tuple[Start, ...] = ("fresh", "carried")
+
 
 class ModelPerplexity(NamedTuple):
     name: str
@@ -37,7 +39,6 @@ def perplexities(
     order: int = 5,
     train_tokens: int | None = None,
     lanes: int = 1,
-    starts: Sequence[Start] = ("fresh", "carried"),
     quiet: bool = False,
 ) -> PerplexityResult:
     """On the held-out part of a prepared corpus; '' is the model that ships.
@@ -51,7 +52,7 @@ def perplexities(
     rows = []
     for name in models:  # before the n-gram: a model without a softmax is refused at once
         model = load_pretrained(name or None)
-        for start in starts:
+        for start in STARTS:
             found = perplexity_of(model, data, "heldout", start)
             title = Path(model.source).name
             rows.append(ModelPerplexity(title, found.forward, found.backward, start))

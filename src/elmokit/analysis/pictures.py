@@ -80,9 +80,10 @@ def dots(
     for number, (label, values) in enumerate(series.items()):
         colour = COLOURS[number % len(COLOURS)]
         axes.scatter(values, places, color=colour, label=label, s=36, zorder=3)
+        above = 5 if number % 2 == 0 else -11  # points: numbers of two series may be close
         for value, place in zip(values, places, strict=True):
             axes.annotate(
-                _short(value), (value, place), xytext=(0, 5), textcoords="offset points",
+                _short(value), (value, place), xytext=(0, above), textcoords="offset points",
                 fontsize=7, ha="center",
             )  # fmt: skip
     if line is not None:

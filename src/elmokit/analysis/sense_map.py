@@ -36,6 +36,8 @@ class SenseMap:
     points: npt.NDArray[np.float64]  # (N, 2)
     explained: tuple[float, float]
     """Share of the variance that each axis holds."""
+    num_found: int
+    """Uses there were; ``uses`` are those that are drawn."""
 
 
 def read_uses(data: Path, word: str, texts: Sequence[str] = ()) -> list[SensedUse]:
@@ -45,7 +47,11 @@ def read_uses(data: Path, word: str, texts: Sequence[str] = ()) -> list[SensedUs
         use._replace(sense=sense_name(use.sense, wordnet))
         for use in uses_in_semcor(read_semcor(data / "semcor30", wordnet).sentences, word)
     ]
-    return found + uses_in_text(read_sentences(texts), word) if texts else found
+    if texts:
+        return found + uses_in_text(read_sentences(texts), word)
+    if not any(use.sense != NO_SENSE for use in found):
+        raise InputError(f"SemCor has no use of {word!r} with a sense; give more text to map it")
+    return found
 
 
 def sense_name(key: str, wordnet: WordNet) -> str:
@@ -64,8 +70,6 @@ def uses_in_semcor(sentences: Iterable[SenseSentence], word: str) -> list[Sensed
         for place, token in enumerate(sentence.tokens):
             if token.casefold() == word.casefold():
                 found.append(SensedUse(Use(sentence.tokens, place), senses.get(place, NO_SENSE)))
-    if not any(use.sense != NO_SENSE for use in found):
-        raise InputError(f"SemCor has no use of {word!r} with a sense")
     return found
 
 
@@ -88,13 +92,27 @@ def sense_map(
         raise InputError(f"{encoder.name} has layers 0 to {len(encoder.layer_names) - 1}")
     if len(uses) < 3:
         raise InputError(f"{word!r} occurs {len(uses)} times; a map needs at least 3 uses")
-    if len(uses) > MAX_USES:
-        places = np.linspace(0, len(uses) - 1, MAX_USES).round().astype(int)
-        uses = [uses[place] for place in places]
-    parts = [use_vectors(encoder, [u.use for u in chunk])[:, layer] for chunk in chunks(uses)]
+    drawn = _thinned(uses)
+    parts = [use_vectors(encoder, [u.use for u in chunk])[:, layer] for chunk in chunks(drawn)]
     vectors = np.concatenate(parts).astype(np.float64)  # (N, D)
     points, explained = principal_components(vectors)
-    return SenseMap(word, encoder.name, encoder.layer_names[layer], tuple(uses), points, explained)
+    layer_name = encoder.layer_names[layer]
+    return SenseMap(word, encoder.name, layer_name, tuple(drawn), points, explained, len(uses))
+
+
+def _thinned(uses: Sequence[SensedUse]) -> list[SensedUse]:
+    """At most MAX_USES; those with a sense are kept before those without."""
+    sensed = [use for use in uses if use.sense != NO_SENSE]
+    others = [use for use in uses if use.sense == NO_SENSE]
+    sensed = _evenly(sensed, MAX_USES)
+    return sensed + _evenly(others, MAX_USES - len(sensed))
+
+
+def _evenly(uses: list[SensedUse], count: int) -> list[SensedUse]:
+    if len(uses) <= count:
+        return uses
+    places = np.linspace(0, len(uses) - 1, count).round().astype(int)
+    return [uses[place] for place in places]
 
 
 def principal_components(
@@ -113,8 +131,11 @@ def principal_components(
 
 
 def sense_map_picture(result: SenseMap) -> Picture:
+    drawn = count(len(result.uses))
+    if result.num_found > len(result.uses):
+        drawn = f"{drawn} of {count(result.num_found)}"
     caption = (
-        f"{len(result.uses)} uses of “{result.word}” at {result.layer} of {result.encoder}: two "
+        f"{drawn} uses of “{result.word}” at {result.layer} of {result.encoder}: two "
         f"principal components ({result.explained[0]:.0%} and {result.explained[1]:.0%} of the "
         "variance)"
     )

@@ -125,7 +125,14 @@ def do_runs(
     """Do what is missing of these variants; their runs alone, in order."""
     grid = replace(grid, variants=tuple(variants))
     run_grid(grid, jobs=jobs, quiet=quiet)
-    return grid_result(grid)
+    result = grid_result(grid)
+    num_missing = len(grid.runs()) - len(result.runs)
+    if num_missing:
+        raise InputError(
+            f"{grid.out}: another process is at work on {num_missing} of these runs; ask again "
+            f"when it is done"
+        )
+    return result
 
 
 def grid_result(grid: Grid) -> GridResult:

@@ -68,7 +68,10 @@ def build_index(
     with replacing_folder(out) as aside:
         text = _write_tokens(encoder, sentences, aside, chosen, quiet)
         if text.num_tokens == 0:
-            raise InputError(f"{out}: there is nothing to index, the text has no tokens")
+            raise InputError(
+                f"{out}: there is nothing to index; the text has no tokens, or its first sentence "
+                f"is longer than --tokens allows"
+            )
         is_exact = text.num_tokens <= exact_tokens
         _write_words(encoder, text.words, aside)
         facts = {

@@ -10,6 +10,7 @@ from elmokit.analysis import paper
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.grid import Grid, read_results
+from elmokit.tasks.run import configured
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,17 @@ class ReportConfig:
     """Of the part-of-speech probe; None: all."""
     semcor_sentences: int | None = None
 
+    def check(self) -> None:
+        """Names and settings of tasks, before hours are spent on what comes before them."""
+        for task in (*self.tasks, *self.table1_tasks):
+            configured(task, self.recipe, self._settings(task))
+
+    def _settings(self, task: str) -> tuple[str, ...]:
+        return tuple(setting for name, setting in self.task_settings if name == task)
+
     def grid(self, task: str) -> Grid:
         """Of one task's runs, for all but Table 1."""
-        settings = tuple(setting for name, setting in self.task_settings if name == task)
-        return self._grid(task, settings, self.seeds)
+        return self._grid(task, self._settings(task), self.seeds)
 
     def table1_grid(self, task: str) -> Grid:
         """The recipe as it is; runs of ``grid`` without settings are the same."""

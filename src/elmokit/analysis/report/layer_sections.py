@@ -88,7 +88,6 @@ def _perplexity(config: ReportConfig, quiet: bool) -> PerplexityResult:
         config.corpus,
         train_tokens=config.train_tokens,
         lanes=config.lanes,
-        starts=("fresh",),
         quiet=quiet,
     )
 

@@ -40,10 +40,11 @@ def make_report(
     ``sections``: names; () means all, None means that nothing is computed.
     """
     _require_jinja()
+    config.check()
     encoder = open_encoder(config.model)
     command = report_command(config, sections)
     writer = PageWriter(config.out, encoder.name, encoder.fingerprint, command)
-    left_out = {}
+    left_out: dict[str, str] = {}
     for section in [] if sections is None else find_sections(sections):
         key = make_key(config, section, encoder.fingerprint)
         stored = load_result(config.out, section.name)
@@ -61,8 +62,8 @@ def make_report(
             continue
         cost = _cpu_seconds() - started
         save_result(config.out, section.name, section.command(config), key, result, cost)
-        writer.write()
-    pages = writer.write()
+        writer.write(left_out)
+    pages = writer.write(left_out)
     done = [page.section.name for page in pages.shown]
     return ReportResult(config.out / "report.html", done, left_out, pages.of_another_model)
 

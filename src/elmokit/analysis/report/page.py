@@ -1,6 +1,7 @@
 """The page of a report: what is stored of each section, as HTML and Markdown."""
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from elmokit.files import replacing_file
 
 COST = "{:,.0f} CPU seconds in the sitting that finished it."
 OTHERS = "Of another model, not shown:"
+LEFT_OUT = "Asked for, but not here:"
 
 
 class Page(NamedTuple):
@@ -46,6 +48,8 @@ class Overview(NamedTuple):
     findings: list[Finding]
     summary: Table | None
     of_another_model: list[str]
+    left_out: list[str]
+    """Sections that lack something or failed, and why."""
 
 
 class PageWriter:
@@ -59,8 +63,8 @@ class PageWriter:
         self._drawn: dict[str, Page] = {}
         """By key."""
 
-    def write(self) -> Pages:
-        """The HTML page and the Markdown."""
+    def write(self, left_out: Mapping[str, str]) -> Pages:
+        """The HTML page and the Markdown; ``left_out``: by section, why it is not among them."""
         pages = self._read()
         results = {page.section.name: page.result for page in pages.shown}
         overview = Overview(
@@ -69,6 +73,7 @@ class PageWriter:
             find_out(results, self.model),
             _summary(results),
             pages.of_another_model,
+            [f"{name} ({reason})" for name, reason in left_out.items()],
         )
         _write(self.out / "report.html", _html(pages.shown, overview))
         _write(self.out / "report.md", _markdown(pages.shown, overview))
@@ -121,6 +126,8 @@ def _markdown(pages: list[Page], overview: Overview) -> str:
         parts.append(overview.summary.markdown())
     if overview.of_another_model:
         parts.append(f"{OTHERS} {', '.join(overview.of_another_model)}.\n")
+    if overview.left_out:
+        parts.append(f"{LEFT_OUT} {'; '.join(overview.left_out)}.\n")
     for page in pages:
         parts.append(f"## {page.section.title}\n")
         parts += [table.markdown() for table in page.tables]
@@ -142,7 +149,12 @@ def _html(pages: list[Page], overview: Overview) -> str:
     environment.filters["inline"] = _inline
     template = environment.get_template("report.html.jinja")
     return template.render(
-        pages=pages, **overview._asdict(), others=OTHERS, cost=COST, version=elmokit.__version__
+        pages=pages,
+        **overview._asdict(),
+        others=OTHERS,
+        absent=LEFT_OUT,
+        cost=COST,
+        version=elmokit.__version__,
     )
 
 

@@ -6,6 +6,7 @@ from statistics import mean, variance
 from typing import NamedTuple
 
 from elmokit.analysis.discordant import Discordant
+from elmokit.errors import missing_extra
 
 
 class Difference(NamedTuple):
@@ -13,30 +14,41 @@ class Difference(NamedTuple):
 
     value: float
     margin: float | None
-    """Two standard errors, within which it says nothing; None: nothing is known of the noise."""
+    """Of 95 % confidence, within which it says nothing; None: nothing is known of the noise."""
     is_one_seed: bool = False
 
     @property
     def sign(self) -> int:
+        """Where nothing is known of the noise, merely which way it points."""
         if abs(self.value) <= (self.margin or 0.0):
             return 0
         return 1 if self.value > 0 else -1
 
 
 def verdict(differences: Sequence[Difference]) -> str:
-    """Confirmed only where every difference is clear; what stands on one seed says so."""
+    """Confirmed only where every difference is clear."""
     signs = {difference.sign for difference in differences}
-    is_one_seed = any(difference.is_one_seed for difference in differences)
-    return _word(signs) + (" (one seed)" if is_one_seed else "")
-
-
-def _word(signs: set[int]) -> str:
     if signs == {0}:
-        return "no clear difference"
+        return _qualified("no clear difference", differences)
     if {1, -1} <= signs:
-        return "mixed"
+        return _qualified("mixed", differences)
     word = "confirmed" if 1 in signs else "contradicted"
-    return f"{word} in part" if 0 in signs else word
+    return _qualified(f"{word} in part" if 0 in signs else word, differences)
+
+
+def verdict_as_good(differences: Sequence[Difference]) -> str:
+    """On a claim that one does as well as another: only what is clearly worse contradicts it."""
+    is_worse = [difference.sign < 0 for difference in differences]
+    word = "mixed" if any(is_worse) else "confirmed"
+    return _qualified("contradicted" if all(is_worse) else word, differences)
+
+
+def _qualified(word: str, differences: Sequence[Difference]) -> str:
+    """Without a margin nothing is confirmed; and what stands on one seed says so."""
+    if any(difference.margin is None for difference in differences):
+        word = word.replace("confirmed", "agrees").replace("contradicted", "disagrees")
+    is_one_seed = any(difference.is_one_seed for difference in differences)
+    return f"{word} (one seed)" if is_one_seed else word
 
 
 def noise(differences: Sequence[Difference]) -> str:
@@ -48,36 +60,61 @@ def noise(differences: Sequence[Difference]) -> str:
     return ""
 
 
-def deviation(cells: Iterable[Sequence[float]]) -> float | None:
-    """Over seeds, pooled over the cells of an exhibit that have several; None: none has.
+class Deviation(NamedTuple):
+    """Of scores over seeds, estimated with so many degrees of freedom."""
 
-    >>> deviation([[1.0, 3.0], [5.0]]) == math.sqrt(2)
+    value: float
+    degrees: int
+
+
+def deviation(cells: Iterable[Sequence[float]]) -> Deviation | None:
+    """Pooled over the cells that have several seeds; None: none has.
+
+    >>> deviation([[1.0, 3.0], [5.0]]) == Deviation(math.sqrt(2), 1)
     True
     """
     several = [cell for cell in cells if len(cell) > 1]
     if not several:
         return None
+    degrees = sum(len(cell) - 1 for cell in several)
     squares = sum(variance(cell) * (len(cell) - 1) for cell in several)
-    return math.sqrt(squares / sum(len(cell) - 1 for cell in several))
+    return Deviation(math.sqrt(squares / degrees), degrees)
 
 
-def of_seeds(better: Sequence[float], worse: Sequence[float], pooled: float | None) -> Difference:
-    """Of two cells of scores, one a seed; ``pooled`` is the deviation where one has but one."""
+def of_seeds(
+    better: Sequence[float], worse: Sequence[float], pooled: Deviation | None
+) -> Difference:
+    """Of two cells of scores, one a seed; ``pooled``: of the exhibit, where one has but one."""
     value = mean(better) - mean(worse)
     is_one_seed = len(better) == 1 or len(worse) == 1
-    if not is_one_seed:
-        squares = variance(better) / len(better) + variance(worse) / len(worse)
-    elif pooled is not None:
-        squares = pooled**2 / len(better) + pooled**2 / len(worse)
-    else:
+    found = pooled if is_one_seed else deviation([better, worse])
+    if found is None:
         return Difference(value, None, is_one_seed)
-    return Difference(value, 2 * math.sqrt(squares), is_one_seed)
+    error = found.value * math.sqrt(1 / len(better) + 1 / len(worse))
+    return Difference(value, _student(found.degrees) * error, is_one_seed)
+
+
+def of_sample(values: Sequence[float]) -> Difference:
+    """Of differences that were seen one a seed."""
+    found = deviation([values])
+    if found is None:
+        return Difference(mean(values), None, is_one_seed=True)
+    return Difference(mean(values), _student(found.degrees) * found.value / math.sqrt(len(values)))
+
+
+def _student(degrees: int) -> float:
+    """How many standard errors make 95 %, where they are estimated from a few seeds."""
+    try:
+        from scipy.stats import t
+    except ImportError:
+        raise missing_extra("scipy", "analysis", "a verdict") from None
+    return float(t.ppf(0.975, degrees))
 
 
 def of_shares(better: float, worse: float, number: int) -> Difference:
     """Of two shares in percent, as if of ``number`` items each: wider than need be on the same."""
     squares = sum(share / 100 * (1 - share / 100) / max(number, 1) for share in (better, worse))
-    return Difference(better - worse, 200 * math.sqrt(squares))
+    return Difference(better - worse, 196 * math.sqrt(squares))
 
 
 def of_layers(
@@ -86,4 +123,4 @@ def of_layers(
     """Of two layers on the same items: what counts is where only one of them is right."""
     if discordant is None:
         return of_shares(better, worse, number)
-    return Difference(better - worse, 200 * math.sqrt(sum(discordant)) / max(number, 1))
+    return Difference(better - worse, 196 * math.sqrt(sum(discordant)) / max(number, 1))
