@@ -1,7 +1,7 @@
 """Does the biLM know more than a 5-gram? Forward perplexity on the same words, counted alike.
 
     python benchmarks/ngram.py CORPUS MODEL...          # CORPUS: a folder of `elmokit prepare`
-    python benchmarks/ngram.py CORPUS --train-tokens 10000000
+    python benchmarks/ngram.py CORPUS --seen 10000000:64     # what a run of 64 streams has read
     python benchmarks/ngram.py CORPUS --lmplz PATH      # the same by kenlm, to compare
 
 The 5-gram (modified Kneser-Ney, unpruned) counts the corpus's training part; both models predict
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.analysis.kneser_ney import Row, row_of
+from elmokit.analysis.kneser_ney import Row, parse_seen, row_of
 from elmokit.analysis.perplexities import perplexities, perplexity_table
 from elmokit.pretrain.corpus import Corpus
 
@@ -59,19 +59,18 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("models", nargs="*", help="models with a softmax, over this vocabulary")
     parser.add_argument("--order", type=int, default=5)
-    parser.add_argument("--train-tokens", type=int, help="only so many: what a model has seen")
-    parser.add_argument("--lanes", type=int, default=1, help="train.batch_size of that model")
+    parser.add_argument("--seen", type=parse_seen, nargs="+", default=[], metavar="TOKENS:LANES")
     parser.add_argument("--lmplz", type=Path, help="kenlm's program; `query` lies beside it")
     parser.add_argument("-o", "--out", type=Path, help="JSON to write")
     given = parser.parse_args()
     started = time.monotonic()
-    result = perplexities(given.models, given.corpus, given.order, given.train_tokens, given.lanes)
+    result = perplexities(given.models, given.corpus, given.order, given.seen)
     print(perplexity_table(result).markdown())
     print(f"{time.monotonic() - started:.0f} s", flush=True)
     found = asdict(result)
     if given.lmplz:
         corpus = Corpus.open(given.corpus)
-        train = row_of(corpus.train, corpus.vocabulary, given.train_tokens, given.lanes)
+        train = row_of(corpus.train, corpus.vocabulary, given.seen)
         heldout = row_of(corpus.heldout, corpus.vocabulary)
         found["kenlm"] = kenlm_perplexity(given.lmplz, train, heldout, given.order)
         print(f"the {given.order}-gram by kenlm: {found['kenlm']:.2f}")

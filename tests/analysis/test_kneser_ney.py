@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.analysis.kneser_ney import KneserNey, Row, row_of, train_kneser_ney
+from elmokit.analysis.kneser_ney import (
+    KneserNey,
+    Row,
+    Seen,
+    parse_seen,
+    row_of,
+    train_kneser_ney,
+)
 from elmokit.analysis.perplexities import perplexities
 from elmokit.errors import InputError
 from elmokit.model.softmax import OutputWords, Softmax
@@ -152,16 +159,24 @@ def test_ngram_counts_what_lanes_have_read() -> None:
         np.array([0, 2, 4, 6, 8, 10], dtype=np.int64),
     )
 
-    def words(tokens: int | None, lanes: int) -> list[int]:
-        return [int(word) for word in row_of(split, vocabulary, tokens, lanes).words if word > 2]
+    def words(*seen: str) -> list[int]:
+        found = row_of(split, vocabulary, [parse_seen(each) for each in seen])
+        return [int(word) for word in found.words if word > 2]
 
-    assert words(4, 1) == [3, 4]
-    assert words(4, 2) == [3, 6]  # the second lane begins in the middle
-    assert words(6, 2) == [3, 4, 6, 7]  # a sentence that was begun counts whole
-    assert words(6, 6) == [3, 4, 5, 6, 7, 8]
-    assert words(99, 2) == words(None, 1) == [3, 4, 5, 6, 7, 8]
-    with pytest.raises(InputError, match="at least 1, got 0"):
-        words(0, 1)
+    assert words("4") == [3, 4]
+    assert words("4:2") == [3, 6]  # the second lane begins in the middle
+    assert words("6:2") == [3, 4, 6, 7]  # a sentence that was begun counts whole
+    assert words("6:6") == [3, 4, 5, 6, 7, 8]
+    assert words("99:2") == words() == [3, 4, 5, 6, 7, 8]
+    assert words("4:2:4") == [4, 7]  # each lane has skipped two tokens
+    assert words("4:1", "4:2:4") == [3, 4, 7]  # one run, then another that went on elsewhere
+
+
+@pytest.mark.parametrize("text", ["0", "5:0", "5:1:0:2", "many", "-3", ""])
+def test_what_was_seen_is_read_or_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--seen"):
+        parse_seen(text)
+    assert parse_seen(str(parse_seen("7:2"))) == Seen(7, 2, 0)
 
 
 def test_too_little_text_is_refused(tmp_path: Path) -> None:

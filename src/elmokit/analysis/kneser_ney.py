@@ -13,6 +13,7 @@ N-grams are numbered an order at a time: an n-gram is (number of its last n - 1 
 so one sort of 64-bit numbers an order is all the work, whatever the order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,15 +87,37 @@ class KneserNey:
         return float(np.exp(-np.log(self.probabilities(row)).mean()))
 
 
-def row_of(
-    split: Split, vocabulary: Vocabulary, max_tokens: int | None = None, lanes: int = 1
-) -> Row:
+class Seen(NamedTuple):
+    """What a run has read of a corpus in its first epoch: its tokens, batch_size, skip_tokens.
+
+    ``lanes`` streams read the corpus side by side, each from its own place.
+    """
+
+    tokens: int
+    lanes: int = 1
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.tokens}:{self.lanes}:{self.skipped}"
+
+
+def parse_seen(text: str) -> Seen:
+    """ "5900800:64" or, with what was skipped, "13148160:256:23603200"."""
+    numbers = text.split(":")
+    if len(numbers) > 3 or not all(number.isdigit() for number in numbers):
+        raise InputError(f"--seen {text}: write it as TOKENS, TOKENS:LANES or TOKENS:LANES:SKIPPED")
+    seen = Seen(*map(int, numbers))
+    if seen.tokens < 1 or seen.lanes < 1:
+        raise InputError(f"--seen {text}: tokens and lanes must be at least 1")
+    return seen
+
+
+def row_of(split: Split, vocabulary: Vocabulary, seen: Sequence[Seen] = ()) -> Row:
     """The sentences of a prepared corpus; words that are no target are ``<UNK>``.
 
-    ``max_tokens``: what training sees first, where ``lanes`` streams read the corpus side by side,
-    each from its own place; a sentence that was begun counts whole.
+    ``seen``: only what these runs have read, a sentence that was begun as a whole; (): all.
     """
-    starts, tokens = _first_read(split, max_tokens, lanes)
+    starts, tokens = _read(split, seen)
     if len(starts) == 0:
         raise InputError("the corpus has no sentences: there is nothing to count")
     words = np.where(tokens < len(vocabulary), tokens, vocabulary.unknown).astype(np.int32)
@@ -105,22 +128,17 @@ def row_of(
     return Row(words, is_first)
 
 
-def _first_read(
-    split: Split, max_tokens: int | None, lanes: int
-) -> tuple[Numbers, npt.NDArray[np.uint32]]:
-    """(starts, tokens) of the sentences in the first ``max_tokens`` / ``lanes`` of each lane."""
+def _read(split: Split, seen: Sequence[Seen]) -> tuple[Numbers, npt.NDArray[np.uint32]]:
+    """(starts, tokens) of the sentences that were read."""
     size, starts = len(split.tokens), np.asarray(split.starts)
-    if max_tokens is None or max_tokens >= size:
+    if not seen:
         return starts, np.asarray(split.tokens)
-    if max_tokens < 1 or lanes < 1:
-        raise InputError(
-            f"tokens to count and lanes must be at least 1, got {max_tokens} and {lanes}"
-        )
     is_read = np.zeros(len(starts), dtype=bool)
-    for lane in range(lanes):
-        first = int(np.searchsorted(starts, size * lane // lanes))
-        if first < len(starts):
-            end = int(np.searchsorted(starts, starts[first] + -(-max_tokens // lanes)))
+    for tokens_seen, lanes, skipped in seen:
+        places = np.searchsorted(starts, size * np.arange(lanes) // lanes)
+        for lane in starts[places[places < len(starts)]]:
+            begin = lane + skipped // lanes
+            first, end = np.searchsorted(starts, [begin, begin + -(-tokens_seen // lanes)])
             is_read[first:end] = True
     lengths = np.diff(starts, append=size)
     tokens = np.asarray(split.tokens)[np.repeat(is_read, lengths)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.analysis import paper
-from elmokit.analysis.kneser_ney import row_of, train_kneser_ney
+from elmokit.analysis.kneser_ney import Seen, row_of, train_kneser_ney
 from elmokit.analysis.tables import Table, count
 from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.perplexity import Start, perplexity_of
@@ -37,14 +37,12 @@ def perplexities(
     models: Sequence[str],
     data: Path,
     order: int = 5,
-    train_tokens: int | None = None,
-    lanes: int = 1,
+    seen: Sequence[Seen] = (),
     quiet: bool = False,
 ) -> PerplexityResult:
     """On the held-out part of a prepared corpus; '' is the model that ships.
 
-    ``train_tokens`` and ``lanes`` (train.batch_size) say what a model in its first epoch has seen;
-    the n-gram counts just that.
+    ``seen`` says what a model in its first epoch has read, run by run; the n-gram counts just that.
     The n-gram starts each sentence anew, as a biLM does from a fresh start; carried state, which
     also knows the sentences before, stands beside it.
     """
@@ -56,7 +54,7 @@ def perplexities(
             found = perplexity_of(model, data, "heldout", start)
             title = Path(model.source).name
             rows.append(ModelPerplexity(title, found.forward, found.backward, start))
-    train = row_of(corpus.train, corpus.vocabulary, train_tokens, lanes)
+    train = row_of(corpus.train, corpus.vocabulary, seen)
     heldout = row_of(corpus.heldout, corpus.vocabulary)
     ngram = train_kneser_ney(train, len(corpus.vocabulary), order, quiet)
     title = f"{order}-gram, Kneser-Ney"

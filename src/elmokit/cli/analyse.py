@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import RunOptions, with_run_options
+from elmokit.cli.options import RunOptions, SeenOption, with_run_options
 
 analyse = typer.Typer(help="The paper's analysis, one command a table or figure.")
 app.add_typer(analyse, name="analyse", no_args_is_help=True)
@@ -89,17 +89,15 @@ def perplexity(
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="With a softmax.")],
     corpus: Annotated[Path, typer.Option(help="Folder of `elmokit prepare`.")],
     order: Annotated[int, typer.Option(help="Of the n-gram.")] = 5,
-    train_tokens: Annotated[
-        int | None, typer.Option(help="Count the n-gram on so many: those a model has seen.")
-    ] = None,
-    lanes: Annotated[int, typer.Option(help="In how many streams: its train.batch_size.")] = 1,
+    seen: SeenOption = None,
     json: Json = None,
 ) -> None:
     """Held-out perplexity beside a Kneser-Ney n-gram on the same words."""
+    from elmokit.analysis.kneser_ney import parse_seen
     from elmokit.analysis.perplexities import perplexities, perplexity_table
     from elmokit.analysis.results import present
 
-    result = perplexities(models, corpus, order, train_tokens, lanes)
+    result = perplexities(models, corpus, order, tuple(map(parse_seen, seen or ())))
     present(result, [perplexity_table(result)], json)
 
 

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
 ]
+SeenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--seen",
+        metavar="TOKENS[:LANES[:SKIPPED]]",
+        help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
+        "train.skip_tokens): the n-gram counts just that; give it once a run. Default: all.",
+    ),
+]
 
 
 @dataclass(frozen=True)

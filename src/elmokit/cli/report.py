@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import Model
+from elmokit.cli.options import Model, SeenOption
 
 
 @app.command()
@@ -27,10 +27,7 @@ def report(
     corpus: Annotated[
         Path | None, typer.Option(help="Folder of `elmokit prepare`, for perplexity.")
     ] = None,
-    train_tokens: Annotated[
-        int | None, typer.Option(help="Tokens the model has seen: the n-gram counts just those.")
-    ] = None,
-    lanes: Annotated[int, typer.Option(help="In how many streams: its train.batch_size.")] = 1,
+    seen: SeenOption = None,
     text: Annotated[
         list[str] | None, typer.Option(help="Plain text, for neighbours; may be given again.")
     ] = None,
@@ -69,6 +66,7 @@ def report(
     semcor_sentences: Annotated[int | None, typer.Option(help="Of the senses.")] = None,
 ) -> None:
     """Compute what is not there yet, and write one page of it all."""
+    from elmokit.analysis.kneser_ney import parse_seen
     from elmokit.analysis.report.config import ReportConfig, parse_task_settings
     from elmokit.analysis.report.make import make_report
     from elmokit.analysis.sample_efficiency import parse_shares
@@ -78,8 +76,7 @@ def report(
         data=data,
         model=model,
         corpus=corpus,
-        train_tokens=train_tokens,
-        lanes=lanes,
+        seen=tuple(map(parse_seen, seen or ())),
         text=tuple(text or ()),
         text_tokens=text_tokens,
         word=word,

@@ -36,8 +36,6 @@ def percents(shares: Sequence[float]) -> str:
 
 _OPTIONS = {
     "corpus": "--corpus",
-    "train_tokens": "--train-tokens",
-    "lanes": "--lanes",
     "text_tokens": "--text-tokens",
     "word": "--word",
     "table1_seeds": "--table1-seeds",
@@ -56,6 +54,7 @@ def report_command(config: ReportConfig, sections: Sequence[str] | None) -> str:
     default = ReportConfig(config.out, config.data)
     words = ["report", "-o", str(config.out), "--data", str(config.data), *model_option(config)]
     words += option("--only", "none" if sections is None else ",".join(sections))
+    words += repeated("--seen", config.seen)
     words += repeated("--text", config.text)
     for name, flag in _OPTIONS.items():
         if getattr(config, name) != getattr(default, name):

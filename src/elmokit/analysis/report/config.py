@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis import paper
+from elmokit.analysis.kneser_ney import Seen
 from elmokit.errors import InputError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.grid import Grid, read_results
@@ -23,9 +24,8 @@ class ReportConfig:
     model: str = ""
     corpus: Path | None = None
     """A prepared corpus, for perplexity."""
-    train_tokens: int | None = None
-    """Of that corpus, what the model has seen, in ``lanes`` streams; None: all."""
-    lanes: int = 1
+    seen: tuple[Seen, ...] = ()
+    """Of that corpus, what the model has read, run by run; (): all."""
     text: tuple[str, ...] = ()
     """Plain text, for neighbours."""
     text_tokens: int = 1_000_000

@@ -14,7 +14,7 @@ from elmokit.analysis.part_of_speech import (
     read_pos_data,
 )
 from elmokit.analysis.perplexities import PerplexityResult, perplexities, perplexity_table
-from elmokit.analysis.report.commands import elmokit_line, model_option, option
+from elmokit.analysis.report.commands import elmokit_line, model_option, option, repeated
 from elmokit.analysis.report.config import ReportConfig
 from elmokit.analysis.report.section import Exhibit, Section, lacks, nothing
 from elmokit.analysis.sense_map import (
@@ -86,8 +86,7 @@ def _perplexity(config: ReportConfig, quiet: bool) -> PerplexityResult:
     return perplexities(
         [config.model],
         config.corpus,
-        train_tokens=config.train_tokens,
-        lanes=config.lanes,
+        seen=config.seen,
         quiet=quiet,
     )
 
@@ -96,12 +95,11 @@ PERPLEXITY = Section(
     name="perplexity",
     title="Perplexity, beside a 5-gram",
     kind=PerplexityResult,
-    depends_on=("corpus", "train_tokens", "lanes"),
+    depends_on=("corpus", "seen"),
     needs=lambda config: "" if config.corpus else "give a prepared corpus with --corpus",
     command=lambda config: elmokit_line(
         *("analyse", "perplexity", config.model, "--corpus", str(config.corpus)),
-        *option("--train-tokens", config.train_tokens),
-        *option("--lanes", config.lanes if config.lanes > 1 else None),
+        *repeated("--seen", config.seen),
     ),
     compute=_perplexity,
     show=lambda result: Exhibit([perplexity_table(result)]),
