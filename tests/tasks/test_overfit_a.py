@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from overfitting import close, overfit, predict_in_new_process
 
-QUICK = ["fit.max_epochs=60", "fit.patience=60", "fit.batch_size=5", "elmo.dropout=0.0"]
+QUICK = ["fit.max_epochs=60", "fit.patience=60", "fit.batch_size=5", "elmo.dropout=0.0",
+         "elmo.output_dropout=0.0"]  # fmt: skip
 
 NAMES = ["Ann", "Bob Lee", "Cy", "Dee Fox", "Eve"]
 PLACES = ["Rome", "New York", "Oslo", "Lima"]

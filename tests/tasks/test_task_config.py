@@ -46,6 +46,7 @@ def test_a_numbered_layer_may_be_written_as_a_number() -> None:
         ("elmo.where=above", "where must be one of"),
         ("elmo.layers=last", "mix, average, top or a layer's number"),
         ("model.dropout=1.5", r"dropout must lie in \[0, 1\)"),
+        ("elmo.output_dropout=1.0", r"output_dropout must lie in \[0, 1\)"),
         ("fit.batch_size=0", "at least 1"),
     ],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
@@ -119,6 +120,34 @@ def test_an_average_learns_gamma_alone(tiny_elmo: Embedder) -> None:
     assert vectors.input_mix is not None
     assert vectors.input_mix.gamma.requires_grad
     assert not vectors.input_mix.raw_weights.requires_grad
+
+
+@pytest.mark.parametrize(("output_rate", "is_dropped"), [(None, True), (0.5, True), (0.0, False)])
+def test_elmo_alone_is_dropped_and_only_in_training(
+    tiny_elmo: Embedder, output_rate: float | None, is_dropped: bool
+) -> None:
+    vectors = make(tiny_elmo, where="both", dropout=0.5, output_dropout=output_rate).eval()
+    tensors = vectors.tensors([SENTENCES[0] * 9])
+    hidden = torch.ones(1, 27, 7)
+    whole, whole_output = vectors(tensors), vectors.at_output(hidden, tensors)
+    assert torch.equal(vectors(tensors), whole)
+    torch.manual_seed(0)
+    vectors.train()
+    found, found_output = vectors(tensors), vectors.at_output(hidden, tensors)
+    assert torch.equal(found[..., :9], whole[..., :9])
+    assert_halved(found[..., 9:], whole[..., 9:])
+    assert torch.equal(found_output[..., :7], hidden)
+    if is_dropped:
+        assert_halved(found_output[..., 7:], whole_output[..., 7:])
+    else:
+        assert torch.equal(found_output, whole_output)
+
+
+def assert_halved(found: Tensor, whole: Tensor) -> None:
+    """About half of the values are zero, and the others twice what they were."""
+    is_kept = found != 0
+    assert 0.4 < is_kept.float().mean() < 0.6
+    torch.testing.assert_close(found[is_kept], 2 * whole[is_kept])
 
 
 def test_a_layer_that_is_not_there_is_refused(tiny_elmo: Embedder) -> None:

@@ -74,6 +74,9 @@ class ElmoConfig:
     l2: float = 0.001
     """lambda of the paper: this much of ||s||^2 is added to the loss."""
     dropout: float = 0.5
+    """Of ELMo's part of the input; 0 where the model drops its whole input anyway."""
+    output_dropout: float | None = None
+    """Of ELMo's part of the output; None: as ``dropout``."""
     layer_norm: bool = False
     random_dim: int = 0
     """At the input, a fixed random vector of this width a word: the control, in ELMo's place."""
@@ -84,7 +87,9 @@ class ElmoConfig:
             f"elmo.layers must be mix, average, top or a layer's number, got {self.layers!r}",
         )
         require(self.l2 >= 0, f"elmo.l2 must not be negative, got {self.l2}")
-        require(0 <= self.dropout < 1, f"elmo.dropout must lie in [0, 1), got {self.dropout}")
+        for name in ("dropout", "output_dropout"):
+            rate = getattr(self, name) or 0.0
+            require(0 <= rate < 1, f"elmo.{name} must lie in [0, 1), got {rate}")
         require(self.random_dim >= 0, "elmo.random_dim must not be negative")
 
     @property

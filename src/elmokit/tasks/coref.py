@@ -383,7 +383,7 @@ def defaults() -> TaskConfig:
         model=CorefConfig(),
         words=WordsConfig(dim=300),
         characters=CharactersConfig(num_filters=150, width=4, dim=8),
-        elmo=ElmoConfig(where="input", l2=0.001, dropout=0.0),  # input_dropout covers it
+        elmo=ElmoConfig(where="input", l2=0.001, dropout=0.0, output_dropout=0.5),
         fit=FitConfig(
             learning_rate=0.001, batch_size=1, gradient_norm=5.0, max_epochs=150, patience=10
         ),

@@ -121,7 +121,7 @@ def defaults() -> TaskConfig:
         task="entailment",
         model=EsimConfig(),
         words=WordsConfig(dim=300),
-        elmo=ElmoConfig(where="both", l2=0.001, dropout=0.5, layer_norm=True),
+        elmo=ElmoConfig(where="both", l2=0.001, dropout=0.0, output_dropout=0.5, layer_norm=True),
         fit=FitConfig(
             optimiser="adam",
             learning_rate=4e-4,

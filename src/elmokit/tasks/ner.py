@@ -126,7 +126,7 @@ def defaults() -> TaskConfig:
         model=NerConfig(),
         words=WordsConfig(dim=50, is_tuned=True),
         characters=CharactersConfig(num_filters=128, width=3, dim=16),
-        elmo=ElmoConfig(where="input", l2=0.1, dropout=0.5),
+        elmo=ElmoConfig(where="input", l2=0.1, dropout=0.0, output_dropout=0.25),
         fit=FitConfig(
             optimiser="adam",
             learning_rate=0.001,

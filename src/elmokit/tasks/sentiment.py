@@ -133,7 +133,7 @@ def defaults() -> TaskConfig:
         task="sentiment",
         model=BcnConfig(),
         words=WordsConfig(dim=300),
-        elmo=ElmoConfig(where="input", l2=0.001, dropout=0.5),
+        elmo=ElmoConfig(where="input", l2=0.001, dropout=0.0),  # input_dropout covers it
         fit=FitConfig(
             optimiser="adam",
             learning_rate=1e-4,

@@ -77,7 +77,9 @@ class TokenVectors(nn.Module):
         self.input_mix = _mix(config.elmo, source, config.elmo.at_input)
         self.output_mix = _mix(config.elmo, source, config.elmo.at_output)
         self.random = RandomVectors(config.elmo.random_dim) if config.elmo.random_dim else None
-        self.dropout = nn.Dropout(config.elmo.dropout)
+        rate, output_rate = config.elmo.dropout, config.elmo.output_dropout
+        self.dropout = nn.Dropout(rate)
+        self.output_dropout = nn.Dropout(rate if output_rate is None else output_rate)
         self.input_dim = (
             self.words.dim
             + config.characters.num_filters
@@ -139,7 +141,8 @@ class TokenVectors(nn.Module):
         if self.output_mix is None:
             return hidden
         assert tensors.layers is not None
-        return torch.cat([hidden, self.dropout(self.output_mix(tensors.layers))], dim=-1)
+        elmo = self.output_dropout(self.output_mix(tensors.layers))  # (B, T, D)
+        return torch.cat([hidden, elmo], dim=-1)
 
     def penalty(self) -> Tensor:
         """lambda * sum of ||s||^2 over the mixes in use; the fit loop adds it to the loss."""
