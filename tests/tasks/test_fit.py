@@ -149,6 +149,17 @@ def test_the_average_is_what_is_scored_and_kept(tmp_path: Path) -> None:
     assert model.linear.weight.item() == pytest.approx(average)
 
 
+def test_the_penalty_on_the_mix_is_part_of_what_is_lowered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slope(vectors: TokenVectors) -> Tensor:
+        return vectors.words.learned.sum()  # which the loss itself does not touch
+
+    monkeypatch.setattr(TokenVectors, "penalty", slope)
+    model, _ = run(tmp_path, replace(CONFIG, optimiser="sgd", max_epochs=1, ema=0.0))
+    assert (model.vectors.words.learned < 0).all()  # it was zero
+
+
 def test_a_loss_that_is_no_number_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lower fit\.learning_rate"):
         run(tmp_path, replace(CONFIG, optimiser="sgd", learning_rate=1e30, gradient_norm=0.0))
