@@ -55,6 +55,13 @@ def test_ontogum_has_no_sentence_boundaries_so_stops_make_them(tmp_path: Path) -
     assert document == CorefDocument("GUM_x", sentences, (((0, 1),), ((0, 2), (4, 4))))
 
 
+def test_one_sentence_of_conll_2012_stays_one(tmp_path: Path) -> None:
+    tokens = [*["so"] * 120, ".", "Yes", "."]
+    text = "".join(f"d\t0\t{n}\t{token}\t_\t-\n" for n, token in enumerate(tokens))
+    (document,) = read_coreference(write(tmp_path, text))
+    assert document.sentences == (tuple(tokens),)
+
+
 def test_mentions_of_one_cluster_may_nest(tmp_path: Path) -> None:
     text = "d\t0\t0\ta\t_\t(1\nd\t0\t1\tb\t_\t(1)\nd\t0\t2\tc\t_\t1)\n"
     (document,) = read_coreference(write(tmp_path, text))

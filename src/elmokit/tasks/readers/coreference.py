@@ -95,6 +95,7 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self.name = name
         self.sentences: list[list[str]] = [[]]
+        self.is_ontogum = False  # a layout without sentence boundaries
         self.num_tokens = 0
         self.open: dict[str, list[tuple[int, int]]] = {}  # (token, line) of each bracket
         self.clusters: dict[str, list[Mention]] = {}
@@ -121,7 +122,7 @@ class _Reading:
             for _, line in brackets:
                 raise InputError(f"{where}, line {line}: mention {label} opens and is never closed")
         sentences = [sentence for sentence in self.sentences if sentence]
-        if len(sentences) == 1:
+        if self.is_ontogum and len(sentences) == 1:
             sentences = list(_split_at_stops(sentences[0]))
         seen: set[Mention] = set()
         clusters = []
@@ -169,7 +170,8 @@ def _read_token(reading: _Reading, line: str, number: int, where: str) -> None:
             f"{where}: {len(fields)} columns; CoNLL-2012 has the word in the fourth and the "
             f"mentions in the last, OntoGUM number, word and mentions"
         )
-    reading.add(fields[3] if len(fields) > 4 else fields[1], fields[-1], where, number)
+    reading.is_ontogum = len(fields) <= 4
+    reading.add(fields[1 if reading.is_ontogum else 3], fields[-1], where, number)
 
 
 _PIECE = re.compile(r"(?P<open>\()?(?P<label>[^()|\s]+)(?P<close>\))?")
