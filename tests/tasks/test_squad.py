@@ -1,11 +1,13 @@
 import itertools
 from dataclasses import replace
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
 from elmokit.tasks import squad
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, TaskConfig, WordsConfig
 from elmokit.tasks.layer_cache import ComputedLayers
@@ -122,6 +124,16 @@ def test_only_questions_with_a_reference_are_scored() -> None:
     unknown = replace(EXAMPLE, answers=())
     found = [Found((1, 1), "art", 1.0), Found((1, 1), "art", 1.0)]
     assert squad.TASK.score([EXAMPLE, unknown], found).main == 100
+
+
+def test_only_questions_with_an_answer_are_trained_on(capsys: pytest.CaptureFixture[str]) -> None:
+    unknown = replace(EXAMPLE, answers=())
+    assert squad.TASK.expand(SquadConfig(), [EXAMPLE]) == [EXAMPLE]
+    assert capsys.readouterr().err == ""
+    assert squad.TASK.expand(SquadConfig(), [unknown, EXAMPLE, unknown]) == [EXAMPLE]
+    assert "2 of 3 training questions have no answer" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"none of the 2 training questions .*'q'.* has an answer"):
+        squad.TASK.expand(SquadConfig(), [unknown, unknown])
 
 
 def test_an_answer_is_shown_in_its_context() -> None:

@@ -7,6 +7,7 @@ context, question: [word; characters; ELMo] -> shared biGRU -> [h; ELMo']
 """
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from elmokit.config import require
+from elmokit.errors import InputError
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.encoders import VariationalDropout, masked_softmax
 from elmokit.tasks.metrics.squad import score_answers
@@ -199,6 +201,23 @@ def _cut(tokens: TokenTensors, limit: int) -> TokenTensors:
     )
 
 
+def _expand(_: SquadConfig, examples: Sequence[QaExample]) -> list[QaExample]:
+    """The questions that have an answer; the others teach nothing."""
+    answered = [example for example in examples if example.answers]
+    if examples and not answered:
+        raise InputError(
+            f"none of the {len(examples):,} training questions (the first is "
+            f"{examples[0].name!r}) has an answer; give a file with answers"
+        )
+    if len(answered) < len(examples):
+        print(
+            f"{len(examples) - len(answered):,} of {len(examples):,} training questions have no "
+            f"answer and are left out",
+            file=sys.stderr,
+        )
+    return answered
+
+
 def _score(examples: Sequence[QaExample], predictions: Sequence[Found]) -> Scores:
     """Over the questions that have a reference answer."""
     pairs = [pair for pair in zip(examples, predictions, strict=True) if pair[0].answers]
@@ -271,4 +290,5 @@ TASK = Task(
     score=_score,
     render=_render,
     to_json=_to_json,
+    expand=_expand,
 )

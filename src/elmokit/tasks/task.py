@@ -93,7 +93,7 @@ class Task(Generic[Example, Prediction]):
     """The same for programs: plain JSON values."""
     expand: Callable[[Any, Sequence[Example]], list[Example]] = lambda _, examples: list(examples)
     """``(config.model, training examples)`` -> what is trained on; sentiment adds the phrases of
-    its trees. Scoring never sees it."""
+    its trees, question answering leaves out what has no answer. Scoring never sees it."""
 
     def num_tokens(self, example: Example) -> int:
         """The longest sequence of an example: what batches are sorted by."""
