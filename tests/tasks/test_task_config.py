@@ -47,6 +47,8 @@ def test_a_numbered_layer_may_be_written_as_a_number() -> None:
         ("elmo.layers=last", "mix, average, top or a layer's number"),
         ("model.dropout=1.5", r"dropout must lie in \[0, 1\)"),
         ("elmo.output_dropout=1.0", r"output_dropout must lie in \[0, 1\)"),
+        ("characters.widths=[]", "at least one width"),
+        ("characters.widths=[3, 99]", "max_characters, got 99"),
         ("fit.batch_size=0", "at least 1"),
     ],
 )

@@ -66,12 +66,17 @@ def test_a_saved_table_is_the_same_table(glove: Path, tmp_path: Path) -> None:
         assert vector_of(again, word) == vector_of(table, word)
 
 
-def make(elmo: Embedder, **options: object) -> TokenVectors:
+FIVE_FILTERS = CharactersConfig(num_filters=5, max_characters=9)
+
+
+def make(
+    elmo: Embedder, characters: CharactersConfig = FIVE_FILTERS, **options: object
+) -> TokenVectors:
     config = TaskConfig(
         "any",
         None,
         words=WordsConfig(dim=4, min_count=1),
-        characters=CharactersConfig(num_filters=5, max_characters=9),
+        characters=characters,
         elmo=replace(ElmoConfig(dropout=0.0), **options),  # type: ignore[arg-type]
     )
     table = build_word_table(config.words, ["Cats", "sleep", "a"])
@@ -92,6 +97,13 @@ def test_elmo_stands_where_the_config_says(
     hidden = vectors.at_output(torch.zeros(3, 3, 7), tensors)
     assert hidden.shape == (3, 3, output_dim)
     assert vectors.output_dim(7) == output_dim
+
+
+def test_every_width_of_the_character_cnn_has_its_filters(tiny_elmo: Embedder) -> None:
+    characters = CharactersConfig(num_filters=5, widths=(1, 4), max_characters=9)
+    vectors = make(tiny_elmo, characters, where="none")
+    assert vectors(vectors.tensors(SENTENCES)).shape == (3, 3, vectors.input_dim)
+    assert vectors.input_dim == 4 + 2 * 5
 
 
 def test_a_sentence_has_the_same_vectors_in_any_batch(tiny_elmo: Embedder) -> None:

@@ -49,18 +49,20 @@ class CharactersConfig:
     """The task model's own character CNN (not the biLM's)."""
 
     num_filters: int = 0
-    """0: no character CNN."""
-    width: int = 3
+    """Of each width; 0: no character CNN."""
+    widths: tuple[int, ...] = (3,)
     dim: int = 16
     max_characters: int = 32
     """Bytes of a token that are read, markers included."""
 
     def __post_init__(self) -> None:
         require(self.num_filters >= 0, "characters.num_filters must not be negative")
-        require(
-            1 <= self.width <= self.max_characters,
-            f"characters.width must lie between 1 and max_characters, got {self.width}",
-        )
+        require(len(self.widths) > 0, "characters.widths must name at least one width")
+        for width in self.widths:
+            require(
+                1 <= width <= self.max_characters,
+                f"characters.widths must lie between 1 and max_characters, got {width}",
+            )
 
 
 @dataclass(frozen=True)

@@ -382,7 +382,7 @@ def defaults() -> TaskConfig:
         task="coref",
         model=CorefConfig(),
         words=WordsConfig(dim=300),
-        characters=CharactersConfig(num_filters=150, width=4, dim=8),
+        characters=CharactersConfig(num_filters=50, widths=(3, 4, 5), dim=8),
         elmo=ElmoConfig(where="input", l2=0.001, dropout=0.0, output_dropout=0.5),
         fit=FitConfig(
             learning_rate=0.001, batch_size=1, gradient_norm=5.0, max_epochs=150, patience=10

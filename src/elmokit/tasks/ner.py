@@ -125,7 +125,7 @@ def defaults() -> TaskConfig:
         task="ner",
         model=NerConfig(),
         words=WordsConfig(dim=50, is_tuned=True),
-        characters=CharactersConfig(num_filters=128, width=3, dim=16),
+        characters=CharactersConfig(num_filters=128, widths=(3,), dim=16),
         elmo=ElmoConfig(where="input", l2=0.1, dropout=0.0, output_dropout=0.25),
         fit=FitConfig(
             optimiser="adam",

@@ -32,7 +32,7 @@ from elmokit.tasks.task import Scores, Task, TaskModel
 from elmokit.tasks.token_vectors import LayerSource, TokenVectors
 from elmokit.tasks.word_vectors import WordTable, build_word_table, load_word_table
 
-FORMAT = 1
+FORMAT = 2
 Examples = str | Path | Sequence[Any]
 """A file, several files, or examples read (or made) before."""
 _MAY_CHANGE = ("max_epochs", "patience", "max_minutes")
@@ -327,7 +327,9 @@ def _read_facts(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: no task.json here; give a folder that task train has written")
     facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if facts.get("format") != FORMAT:
-        raise InputError(f"{path}: format {facts.get('format')!r}, this elmokit reads {FORMAT}")
+        raise InputError(
+            f"{path}: format {facts.get('format')!r}, this elmokit reads {FORMAT}; train it again"
+        )
     return facts
 
 

@@ -268,7 +268,7 @@ def defaults() -> TaskConfig:
         task="squad",
         model=SquadConfig(),
         words=WordsConfig(dim=300),
-        characters=CharactersConfig(num_filters=100, width=5),
+        characters=CharactersConfig(num_filters=100, widths=(5,)),
         elmo=ElmoConfig(where="both", l2=0.0, dropout=0.0),  # model.dropout covers it
         fit=FitConfig(
             optimiser="adadelta", learning_rate=1.0, rho=0.95, batch_size=45, gradient_norm=0.0,

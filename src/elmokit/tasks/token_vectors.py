@@ -82,7 +82,7 @@ class TokenVectors(nn.Module):
         self.output_dropout = nn.Dropout(rate if output_rate is None else output_rate)
         self.input_dim = (
             self.words.dim
-            + config.characters.num_filters
+            + (self.char_cnn.config.num_filters if self.char_cnn is not None else 0)
             + (self.elmo_dim if self.input_mix is not None else 0)
             + config.elmo.random_dim
         )
@@ -173,7 +173,7 @@ def _char_cnn(config: TaskConfig) -> CharCnn:
         CharCnnConfig(
             num_characters=NUM_UTF8_CHARACTERS,
             embedding_dim=characters.dim,
-            filters=((characters.width, characters.num_filters),),
+            filters=tuple((width, characters.num_filters) for width in characters.widths),
             max_characters=characters.max_characters,
             num_highway=0,
         )
