@@ -14,7 +14,7 @@ from elmokit.pretrain.corpus import Corpus
 from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
 from elmokit.pretrain.loop import train
-from elmokit.pretrain.plot import one_after_the_other, plot_runs
+from elmokit.pretrain.plot import by_text, one_after_the_other, plot_runs
 from elmokit.pretrain.predict import predict
 from elmokit.pretrain.prepare import PrepareConfig, prepare
 from elmokit.pretrain.recipe import recipe_from_dict
@@ -164,3 +164,9 @@ def test_runs_that_went_on_count_tokens_from_the_first(tmp_path: Path) -> None:
 def test_a_run_without_a_checkpoint_cannot_be_exported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no run\.json"):
         export(tmp_path, tmp_path / "out")
+
+
+def test_a_curve_joins_only_measurements_on_the_same_text() -> None:
+    events = [{"predictions": 20}, {"predictions": 345}, {"predictions": 20}]
+    assert by_text(events) == ([events[0], events[2]], [events[1]])
+    assert by_text([]) == ([], [])

@@ -28,11 +28,17 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
     except ImportError:
         raise missing_extra("matplotlib", "plot", "drawing a run") from None
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    during, whole = by_text(heldout)
     for name, style in (("forward", "-"), ("backward", "--")):
-        left.plot(
-            [event["tokens"] / 1e6 for event in heldout],
-            [event[f"{name}_perplexity"] for event in heldout],
+        (line,) = left.plot(
+            [event["tokens"] / 1e6 for event in during],
+            [event[f"{name}_perplexity"] for event in during],
             style, marker="o", markersize=3, label=name,
+        )  # fmt: skip
+        left.plot(
+            [event["tokens"] / 1e6 for event in whole],
+            [event[f"{name}_perplexity"] for event in whole],
+            "*", color=line.get_color(), label=f"{name}, more text",
         )  # fmt: skip
         right.plot(
             [event["tokens"] / 1e6 for event in training],
@@ -56,6 +62,15 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
     with replacing_file(out) as aside:
         figure.savefig(aside, format=out.suffix.lstrip(".") or "png", dpi=140)
     pyplot.close(figure)
+
+
+def by_text(
+    heldout: Sequence[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Measurements on the little text used during training, and on more: no curve joins them."""
+    least = min((event["predictions"] for event in heldout), default=0)
+    during = [event for event in heldout if event["predictions"] == least]
+    return during, [event for event in heldout if event["predictions"] != least]
 
 
 def one_after_the_other(runs: Sequence[Path]) -> list[dict[str, Any]]:
