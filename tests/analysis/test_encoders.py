@@ -57,17 +57,17 @@ def test_a_carried_bilm_goes_on_from_sentence_to_sentence_within_a_stretch() -> 
         if place % CarriedEncoder.STRETCH == 0:
             state = None
         (wanted,), state = fresh.embedder.carry([sentence], state)
-        assert np.allclose(found[place], wanted, atol=1e-6), place
-    assert np.allclose(found[0], fresh.layers(sentences[:1])[0], atol=1e-6)
-    assert not np.allclose(found[1][1:], fresh.layers(sentences[1:2])[0][1:], atol=1e-6)
+        assert np.allclose(found[place], wanted, atol=1e-5), place
+    assert np.allclose(found[0], fresh.layers(sentences[:1])[0], atol=1e-5)
+    assert not np.allclose(found[1][1:], fresh.layers(sentences[1:2])[0][1:], atol=1e-5)
     assert carried.layers([]) == []
     documents = [sentences[:2], [], sentences[:3]]
     by_document = list(document_layers(carried, documents))
     assert [len(each) for each in by_document] == [2, 0, 3]
-    assert np.allclose(by_document[0][1], found[1], atol=1e-6)
-    assert np.allclose(by_document[2][2], found[2], atol=1e-6)
+    assert np.allclose(by_document[0][1], found[1], atol=1e-5)
+    assert np.allclose(by_document[2][2], found[2], atol=1e-5)
     flat = [vectors for each in document_layers(fresh, documents) for vectors in each]
-    assert np.allclose(flat[1], fresh.layers(sentences[1:2])[0], atol=1e-6)
+    assert np.allclose(flat[1], fresh.layers(sentences[1:2])[0], atol=1e-5)
     assert carried.fingerprint != fresh.fingerprint and carried.name != fresh.name
 
 
@@ -102,7 +102,7 @@ def test_cove_equals_the_lstm_its_weights_come_from() -> None:
     tokens = torch.tensor(np.stack([ROWS[0], ROWS[1], 0 * ROWS[0], ROWS[2]]))[None]
     with torch.no_grad():
         expected = whole(tokens)[0][0].numpy()
-    assert np.allclose(found[1][1], expected, atol=1e-6)
+    assert np.allclose(found[1][1], expected, atol=1e-5)
 
 
 def test_cove_refuses_other_weights_and_other_widths(tmp_path: Path) -> None:
