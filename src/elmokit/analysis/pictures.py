@@ -110,7 +110,7 @@ def panels(
 ) -> Picture:
     """Curves over the same ordered groups (layers), a panel a title."""
     pyplot = _pyplot()
-    size = (4.2 * len(titles), 4.0)
+    size = (4.8 * len(titles), 4.0)
     figure, row = pyplot.subplots(
         1, len(titles), figsize=size, layout="constrained", sharey=True, squeeze=False
     )
