@@ -12,7 +12,7 @@ and the checkpoint holds weights, optimiser, average and torch's random state.
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,6 @@ class FitState:
     loss_sum: float = 0.0
     best_score: float = -1.0
     best_epoch: int = 0
-    best_scores: dict[str, float] = field(default_factory=dict)
     epochs_since_best: int = 0
     halved_at: int = 0
     """``epochs_since_best`` when the learning rate was last halved."""
@@ -159,7 +158,6 @@ class _Run:
         state.epochs_since_best += 1
         if scores.main > state.best_score:
             state.best_score, state.best_epoch = scores.main, state.epoch
-            state.best_scores = scores.every
             state.epochs_since_best = state.halved_at = 0
             _save_weights(self.module, self.folder / "best.safetensors")
         self._swap_average()
