@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from pickle import UnpicklingError
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequenc
 from elmokit.analysis.static_encoder import StaticEncoder
 from elmokit.errors import InputError
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
+from elmokit.weights.tensor_files import read_pickled_tensors
 
 Floats = npt.NDArray[np.float32]
 PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -75,12 +75,7 @@ def open_cove(state_dict: Path, vectors: Path) -> CoveEncoder:
     """Read the published weights and the GloVe vectors that they stand on."""
     if not state_dict.exists():
         raise InputError(f"{state_dict}: CoVe's state dict is not there")
-    try:
-        weights = torch.load(state_dict, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, ValueError, UnpicklingError) as error:
-        raise InputError(f"{state_dict}: not a state dict of torch ({error})") from None
-    if not isinstance(weights, Mapping):
-        raise InputError(f"{state_dict}: not a state dict, but {type(weights).__name__}")
+    weights = read_pickled_tensors(state_dict)
     return build_cove(weights, read_static_vectors(vectors), str(state_dict))
 
 

@@ -184,6 +184,14 @@ def _open_bilm(name: str) -> BiLmEncoder:
     return BiLmEncoder(load(name or None))
 
 
+def evenly(items: Sequence[Item], count: int) -> list[Item]:
+    """``count`` of them, evenly spread, the first and the last among them; or all there are."""
+    if len(items) <= count:
+        return list(items)
+    places = np.linspace(0, len(items) - 1, count).round().astype(int)
+    return [items[place] for place in places]
+
+
 def chunks(items: Iterable[Item], size: int = CHUNK_SENTENCES) -> Iterator[list[Item]]:
     """Lists of at most ``size``: what is encoded, used and forgotten before the next."""
     chunk: list[Item] = []

@@ -12,7 +12,7 @@ import numpy as np
 from elmokit.analysis import paper
 from elmokit.analysis.discordant import Booleans, Discordant, discordant
 from elmokit.analysis.encoder_rows import kept_rows, rows_folder
-from elmokit.analysis.encoders import Encoder, Floats, chunks, row_name
+from elmokit.analysis.encoders import Encoder, Floats, chunks, evenly, row_name
 from elmokit.analysis.linear_probe import Integers, ProbeData, fit_probe
 from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.tables import Table, count, percent
@@ -90,11 +90,10 @@ def read_pos_data(folder: Path, max_train_sentences: int | None = None) -> PosDa
         if len(paths) != 1:
             raise InputError(f"{folder}: expected one *{split}.conllu, found {len(paths)}")
         parts.append(read_tagged(paths[0]))
-    if max_train_sentences is not None and max_train_sentences < len(parts[0]):
+    if max_train_sentences is not None:
         if max_train_sentences < 1:
             raise InputError(f"training sentences must be at least 1, got {max_train_sentences}")
-        places = np.linspace(0, len(parts[0]) - 1, max_train_sentences).round().astype(int)
-        parts[0] = [parts[0][place] for place in places]
+        parts[0] = evenly(parts[0], max_train_sentences)
     return PosData(*parts)
 
 

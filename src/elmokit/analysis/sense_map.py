@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.analysis.encoders import Encoder, chunks
+from elmokit.analysis.encoders import Encoder, chunks, evenly
 from elmokit.analysis.pictures import Picture, scatter
 from elmokit.analysis.sense_data import SenseSentence, read_semcor
 from elmokit.analysis.tables import Table, count
@@ -104,15 +104,8 @@ def _thinned(uses: Sequence[SensedUse]) -> list[SensedUse]:
     """At most MAX_USES; those with a sense are kept before those without."""
     sensed = [use for use in uses if use.sense != NO_SENSE]
     others = [use for use in uses if use.sense == NO_SENSE]
-    sensed = _evenly(sensed, MAX_USES)
-    return sensed + _evenly(others, MAX_USES - len(sensed))
-
-
-def _evenly(uses: list[SensedUse], count: int) -> list[SensedUse]:
-    if len(uses) <= count:
-        return uses
-    places = np.linspace(0, len(uses) - 1, count).round().astype(int)
-    return [uses[place] for place in places]
+    sensed = evenly(sensed, MAX_USES)
+    return sensed + evenly(others, MAX_USES - len(sensed))
 
 
 def principal_components(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from elmokit.analysis import paper
 from elmokit.analysis.discordant import Booleans, Discordant, discordant
 from elmokit.analysis.encoder_rows import kept_rows, rows_folder
-from elmokit.analysis.encoders import Encoder, Floats, document_layers, row_name
+from elmokit.analysis.encoders import Encoder, Floats, document_layers, evenly, row_name
 from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.sense_data import (
     EVALUATION_SETS,
@@ -296,11 +296,10 @@ def _some_documents(documents: list[Document], num_sentences: int | None) -> lis
     if num_sentences < 1:
         raise InputError(f"the number of SemCor sentences must be at least 1, got {num_sentences}")
     num_documents = -(-len(documents) * num_sentences // total)
-    places = np.linspace(0, len(documents) - 1, num_documents).round().astype(int)
     some: list[Document] = []
-    for place in places:
+    for document in evenly(documents, num_documents):
         left = num_sentences - sum(map(len, some))
-        some.append(documents[place][:left])
+        some.append(document[:left])
     return some
 
 

@@ -5,7 +5,6 @@ branches, and 1 - sigmoid(z) = sigmoid(-z), so negating the gate's weights conve
 Its gates stand i, f, g, o (ours i, f, o, j) and no 1 is added to the forget gate.
 """
 
-import pickle
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -20,6 +19,7 @@ from elmokit.weights.build import build_bilm
 from elmokit.weights.folders import read_json
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.settled import read_settled
+from elmokit.weights.tensor_files import read_pickled_tensors
 
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 _RELEASED: dict[str, dict[str, Any]] = {  # the settings all 44 languages were trained with
@@ -45,8 +45,8 @@ def is_manylangs(folder: Path) -> bool:
 
 def read_manylangs(folder: Path) -> PretrainedModel:
     settings = _read_settings(folder)
-    embedder = _read_pickle(folder / "token_embedder.pkl")
-    encoder = _read_pickle(folder / "encoder.pkl")
+    embedder = _read_part(folder / "token_embedder.pkl")
+    encoder = _read_part(folder / "encoder.pkl")
     config = _config(settings, embedder, folder)
     tensors = _token_tensors(config, embedder, folder) | _lstm_tensors(config, encoder, folder)
     return PretrainedModel(
@@ -163,20 +163,10 @@ def _take(tensors: Tensors, name: str, path: Path) -> Tensor:
     return tensors[name]
 
 
-def _read_pickle(path: Path) -> Tensors:
+def _read_part(path: Path) -> Tensors:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; unpack the whole archive of the language")
-    try:
-        values = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, EOFError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0][:120]
-        raise InputError(
-            f"{path}: refused, because it is damaged or holds more than tensors ({reason}); "
-            f"download it again from its publisher"
-        ) from None
-    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
-        raise InputError(f"{path}: not a table of tensors; download it again")
-    return {str(name): tensor.float() for name, tensor in values.items()}
+    return read_pickled_tensors(path)
 
 
 def _indexer(config: ModelConfig, folder: Path) -> TokenIndexer:

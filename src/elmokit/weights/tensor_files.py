@@ -1,5 +1,6 @@
-"""Safetensors files: read as float32, written in the type asked for."""
+"""Files of tensors, read as float32: safetensors, also written, and the state dicts of others."""
 
+import pickle
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,21 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except SafetensorError as error:
         raise InputError(f"{path}: damaged safetensors file ({error}); copy it again") from None
     return {name: tensor.float() for name, tensor in tensors.items()}
+
+
+def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
+    """A state dict as torch saves it; nothing but tensors is unpickled."""
+    try:
+        values = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, EOFError, RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0][:120]
+        raise InputError(
+            f"{path}: refused, because it is damaged or holds more than tensors ({reason}); "
+            f"download it again from its publisher"
+        ) from None
+    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
+        raise InputError(f"{path}: not a table of tensors; download it again")
+    return {str(name): tensor.float() for name, tensor in values.items()}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) -> None:
