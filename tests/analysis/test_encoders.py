@@ -12,6 +12,7 @@ from elmokit.analysis.encoders import (
     CarriedEncoder,
     chunks,
     document_layers,
+    evenly,
     open_encoder,
     untrained,
 )
@@ -44,6 +45,11 @@ def test_untrained_bilm_depends_on_its_seed_alone() -> None:
     other = untrained(SMALL, TokenIndexer.utf8(), seed=4)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert np.array_equal(first.layers([["cat"]])[0], again.layers([["cat"]])[0])
+
+
+def test_a_few_of_many_are_spread_evenly() -> None:
+    assert evenly("abcdefg", 3) == ["a", "d", "g"]
+    assert evenly("abc", 3) == evenly("abc", 9) == ["a", "b", "c"]
 
 
 def test_a_carried_bilm_goes_on_from_sentence_to_sentence_within_a_stretch() -> None:
@@ -115,6 +121,12 @@ def test_cove_refuses_other_weights_and_other_widths(tmp_path: Path) -> None:
         build_cove(cove_weights(inputs=4), vectors, "toy.pth")
     with pytest.raises(InputError, match="not there"):
         open_cove(tmp_path / "none.pth", tmp_path)
+    (tmp_path / "broken.pth").write_bytes(b"no state dict")
+    with pytest.raises(InputError, match="damaged or holds more than tensors"):
+        open_cove(tmp_path / "broken.pth", tmp_path)
+    torch.save([1, 2], tmp_path / "list.pth")
+    with pytest.raises(InputError, match="not a table of tensors"):
+        open_cove(tmp_path / "list.pth", tmp_path)
 
 
 def test_encoders_open_by_name(tmp_path: Path) -> None:

@@ -139,6 +139,22 @@ def test_a_section_that_fails_does_not_end_the_report(
     result = make_report(config, ["perplexity", "demo"], quiet=True)
     assert result.done == ["demo"]
     assert result.left_out == {"perplexity": "this model has no softmax"}
+    for page in (result.page, config.out / "report.md"):
+        assert (
+            "Asked for, but not here: perplexity (this model has no softmax)." in page.read_text()
+        )
+
+
+def test_names_and_settings_of_tasks_are_checked_before_anything_is_computed(
+    config: ReportConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = counting(config, monkeypatch)
+    with pytest.raises(InputError, match="unknown task 'chess'"):
+        make_report(replace(config, tasks=("chess",)), ["demo"], quiet=True)
+    settings = (("srl", "fit.max_epoch=3"),)
+    with pytest.raises(InputError, match="max_epoch"):
+        make_report(replace(config, task_settings=settings), ["demo"], quiet=True)
+    assert computed == []
 
 
 def test_sections_of_another_model_are_named_not_shown(

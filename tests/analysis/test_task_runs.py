@@ -40,7 +40,7 @@ from elmokit.analysis.task_runs import (
 )
 from elmokit.analysis.transfer import Transfer, domain_transfer, transfer_table
 from elmokit.errors import InputError
-from elmokit.tasks.grid import Grid
+from elmokit.tasks.grid import Grid, _claimed
 from elmokit.tasks.run import configured, limited
 
 
@@ -256,6 +256,13 @@ def test_findings_say_what_the_numbers_say() -> None:
     agreed = input_favours_the_first_layer(MixWeights((Mix("srl", "input", seeds, 1.0),)))
     assert agreed is not None
     assert agreed.verdict == "confirmed"
+
+
+def test_runs_that_another_process_is_making_are_not_left_out(tiny_grid: Grid) -> None:
+    grid = replace(tiny_grid, variants=(BASELINE,))
+    (run,) = grid.runs()
+    with _claimed(grid.out / "runs" / run.name), pytest.raises(InputError, match="1 of these runs"):
+        do_runs(grid, [BASELINE], quiet=True)
 
 
 def test_weights_are_drawn_from_the_top_layer_down() -> None:
