@@ -87,19 +87,6 @@ def test_a_label_unknown_to_the_model_is_named_and_counts_as_a_miss(
     assert "count as misses: NEW" in capsys.readouterr().err
 
 
-def test_a_sentence_of_5000_tokens_is_tagged_and_trained_on(
-    trained: Path, tiny_elmo_folder: Path, entities: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "long.conll"
-    path.write_text("Ann B-PER\n" + "saw O\n" * 4998 + "Rome B-LOC\n\n" + entities.read_text())
-    assert eval_task(trained, path, quiet=True).main > 0
-    config = configured("ner", None, [*SMALL, "fit.max_epochs=1"])
-    out = tmp_path / "run"
-    train_task("ner", path, entities, out, elmo=tiny_elmo_folder, config=config,
-               cache=CacheConfig(tmp_path / "cache"), quiet=True)  # fmt: skip
-    assert (out / "best.safetensors").exists()
-
-
 def test_an_empty_file_is_named(trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "empty.conll"
     path.write_text("\n\n")
