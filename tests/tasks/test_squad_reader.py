@@ -48,7 +48,7 @@ def test_every_occurrence_as_whole_words_can_be_asked_for(tmp_path: Path) -> Non
 
 
 def test_questions_on_one_context_share_it(tmp_path: Path) -> None:
-    path = write(tmp_path, [])
+    path = write(tmp_path, [{"text": "Art", "answer_start": 0}])
     values = json.loads(path.read_text())
     values["data"][0]["paragraphs"][0]["qas"] *= 2
     path.write_text(json.dumps(values))
@@ -82,6 +82,13 @@ def test_an_empty_file_holds_no_questions(tmp_path: Path) -> None:
     path = tmp_path / "squad.json"
     path.write_text("")
     assert read_squad(path) == []
+
+
+def test_a_file_without_any_answer_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, [])
+    with pytest.raises(InputError, match=r"squad\.json: none of its 1 questions has an answer"):
+        read_squad(path)
+    assert len(list(parse_questions(path.open(), "-"))) == 1
 
 
 def test_typed_questions_stand_before_a_tab() -> None:

@@ -55,14 +55,20 @@ class QaExample:
 
 
 def read_squad(path: Path) -> list[QaExample]:
-    """Every question of a file, in its order."""
+    """Every question of a file, in its order; of one that has answers to learn or score by."""
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give a file")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error})") from None
-    return list(_questions(text, str(path))) if text.strip() else []
+    examples = list(_questions(text, str(path))) if text.strip() else []
+    if examples and not any(example.answers for example in examples):
+        raise InputError(
+            f"{path}: none of its {len(examples):,} questions has an answer to learn or score by; "
+            f"give a file with answers (task predict, without --labelled, needs none)"
+        )
+    return examples
 
 
 def parse_questions(lines: Iterable[str], where: str) -> Iterator[QaExample]:
