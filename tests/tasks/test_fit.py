@@ -139,6 +139,15 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     assert state.epoch == 6
 
 
+def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
+    run(tmp_path)
+    saved = torch.load(tmp_path / "training.pt", weights_only=True)
+    saved["state"]["best_colour"] = "red"
+    torch.save(saved, tmp_path / "training.pt")
+    with pytest.raises(InputError, match=r"training\.pt: was left by another version of elmokit"):
+        run(tmp_path)
+
+
 def test_the_average_is_what_is_scored_and_kept(tmp_path: Path) -> None:
     model, _ = run(tmp_path, replace(CONFIG, max_epochs=1, ema=0.2))
     last = torch.load(tmp_path / "training.pt", weights_only=True)["model"]["linear.weight"]

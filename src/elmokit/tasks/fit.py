@@ -12,7 +12,7 @@ and the checkpoint holds weights, optimiser, average and torch's random state.
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +244,12 @@ class _Run:
         self.module.load_state_dict(saved["model"])
         self.optimiser.load_state_dict(saved["optimiser"])
         self.average = saved["average"]
+        known = {field.name for field in fields(FitState)}
+        if saved["state"].keys() != known:
+            raise InputError(
+                f"{path}: was left by another version of elmokit, which counted other things; "
+                f"train into a new folder"
+            )
         self.state = FitState(**saved["state"])
         self.state.stopped = ""
         self._maybe_stop()  # a finished run goes on if it was given more epochs or minutes
