@@ -1,8 +1,25 @@
-"""Expected counts follow srl-eval's rules; each case says which."""
+"""Against seqeval where arguments are in one piece; else by srl-eval's rules, said case by case."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from elmokit.tasks.metrics.roles import Argument, Span, arguments_of, score_roles, spans_of
+
+TAGS = st.sampled_from(["O", "B-A0", "I-A0", "B-A1", "I-A1", "B-R-A1", "I-R-A1"])
+PAIRS = st.lists(st.lists(st.tuples(TAGS, TAGS), min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+@given(PAIRS)
+@pytest.mark.filterwarnings("ignore")
+def test_f1_of_arguments_in_one_piece_equals_seqeval(pairs: list[list[tuple[str, str]]]) -> None:
+    """The predicate is added to what elmokit scores, and to nothing that seqeval sees."""
+    seqeval = pytest.importorskip("seqeval.metrics")
+    gold, found = ([[pair[side] for pair in tags] for tags in pairs] for side in (0, 1))
+    score = score_roles(*([["B-V", *tags] for tags in side] for side in (gold, found)))
+    assert score.f1 == pytest.approx(seqeval.f1_score(gold, found), abs=1e-9)
+    assert score.precision == pytest.approx(seqeval.precision_score(gold, found), abs=1e-9)
+    assert score.recall == pytest.approx(seqeval.recall_score(gold, found), abs=1e-9)
 
 
 def test_adjacent_spans_of_one_label_stay_apart() -> None:
