@@ -85,6 +85,22 @@ def test_a_run_of_other_settings_is_not_taken_for_this_one(
     assert finished(grid) == [result]
 
 
+def test_a_baseline_is_the_same_whatever_elmo_it_stands_beside(
+    small_data: Path, tiny_elmo_folder: Path
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), seeds=1)
+    first = run_grid(grid, quiet=True)
+    other = replace(grid, settings=(*grid.settings, "elmo.dropout=0.125"))
+    assert finished(replace(other, variants=VARIANTS[:1])) == first[:1]
+    with pytest.raises(InputError, match=r"ner-elmo-1-\w+ .* \(\[elmo\]\)"):
+        finished(other)
+    random = replace(
+        other, variants=(Variant("baseline", ("elmo.where=none", "elmo.random_dim=4")),)
+    )
+    with pytest.raises(InputError, match=r"ner-baseline-1 .* \(\[elmo\]\)"):
+        finished(random)  # its dropout is in use
+
+
 def test_a_baseline_without_glove_must_be_asked_for(
     small_data: Path, tiny_elmo_folder: Path
 ) -> None:
