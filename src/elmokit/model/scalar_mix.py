@@ -44,7 +44,11 @@ class ScalarMix(nn.Module):
             )
         if self.layer_norm:
             layers = normalise(layers, layers.shape[-1:])
-        return self.gamma * torch.einsum("l,bltd->btd", self.weights, layers)
+        rows = self.weights.expand(
+            len(layers), 1, -1
+        )  # (B, 1, L + 1): einsum would copy the layers
+        mixed = torch.bmm(rows, layers.flatten(2)).view(len(layers), *layers.shape[2:])
+        return self.gamma * mixed  # (B, T, D)
 
     def penalty(self) -> Tensor:
         """||s||^2 of the raw weights (not of gamma): a task adds lambda times this to its loss."""

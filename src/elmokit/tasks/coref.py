@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from elmokit.config import require
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
-from elmokit.tasks.encoders import VariationalDropout
+from elmokit.tasks.encoders import Dropout, VariationalDropout
 from elmokit.tasks.metrics.coreference import score_coreference
 from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.coreference import (
@@ -157,7 +157,7 @@ def _feed_forward_rest(config: CorefConfig) -> nn.Sequential:
     """All but the first linear layer of a net with two hidden layers and one output."""
     dim, rate = config.ffnn_dim, config.ffnn_dropout
     return nn.Sequential(
-        nn.ReLU(), nn.Dropout(rate), nn.Linear(dim, dim), nn.ReLU(), nn.Dropout(rate),
+        nn.ReLU(), Dropout(rate), nn.Linear(dim, dim), nn.ReLU(), Dropout(rate),
         nn.Linear(dim, 1),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from elmokit.config import require
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.encoders import (
+    Dropout,
     VariationalDropout,
     masked_max,
     masked_mean,
@@ -52,10 +53,10 @@ class EsimModel(nn.Module):
         self.project = nn.Linear(4 * encoded_dim, hidden_dim)
         self.compose = PackedBiRnn(hidden_dim, hidden_dim)
         self.classify = nn.Sequential(
-            nn.Dropout(config.dropout),
+            Dropout(config.dropout),
             nn.Linear(4 * self.compose.output_dim, hidden_dim),
             nn.Tanh(),
-            nn.Dropout(config.dropout),
+            Dropout(config.dropout),
             nn.Linear(hidden_dim, len(labels)),
         )
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from elmokit.config import require
 from elmokit.tasks.config import CharactersConfig, ElmoConfig, FitConfig, TaskConfig, WordsConfig
 from elmokit.tasks.crf import Crf
+from elmokit.tasks.encoders import Dropout
 from elmokit.tasks.metrics.entities import entity_f1
 from elmokit.tasks.packed_rnn import PackedBiRnn
 from elmokit.tasks.readers.entities import (
@@ -49,7 +50,7 @@ class NerModel(nn.Module):
         self.vectors = vectors
         self.tags = ["O", *(f"{prefix}-{label}" for label in labels for prefix in "BIES")]
         self.tag_ids = {tag: number for number, tag in enumerate(self.tags)}
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         dims = [vectors.input_dim, *(2 * dim for dim in config.hidden_dims)]
         self.layers = nn.ModuleList(
             PackedBiRnn(below, dim) for below, dim in zip(dims, config.hidden_dims, strict=False)

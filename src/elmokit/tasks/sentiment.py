@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from elmokit.config import require
 from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig, WordsConfig
-from elmokit.tasks.encoders import masked_max, masked_mean, masked_softmax
+from elmokit.tasks.encoders import Dropout, masked_max, masked_mean, masked_softmax
 from elmokit.tasks.labels import Label, likeliest, with_label
 from elmokit.tasks.metrics.classes import accuracy
 from elmokit.tasks.packed_rnn import PackedBiRnn
@@ -62,7 +62,7 @@ class BcnModel(nn.Module):
         self.vectors = vectors
         self.labels = labels
         self.label_ids = {label: number for number, label in enumerate(labels)}
-        self.dropout = nn.Dropout(config.input_dropout)
+        self.dropout = Dropout(config.input_dropout)
         self.feed = nn.Linear(vectors.input_dim, config.hidden_dim)
         self.encoder = PackedBiRnn(config.hidden_dim, config.hidden_dim)
         encoded_dim = vectors.output_dim(self.encoder.output_dim)
@@ -71,7 +71,7 @@ class BcnModel(nn.Module):
         pieces: list[nn.Module] = []
         dim = 4 * self.integrator.output_dim
         for wider in config.maxout_dims:
-            pieces += [nn.Dropout(config.maxout_dropout), Maxout(dim, wider, config.maxout_pool)]
+            pieces += [Dropout(config.maxout_dropout), Maxout(dim, wider, config.maxout_pool)]
             dim = wider
         self.classify = nn.Sequential(*pieces, nn.Linear(dim, len(labels)))
 

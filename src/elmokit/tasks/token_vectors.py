@@ -21,6 +21,7 @@ from elmokit.errors import InputError
 from elmokit.model.char_cnn import CharCnn
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.config import ElmoConfig, TaskConfig
+from elmokit.tasks.encoders import Dropout
 from elmokit.tasks.word_vectors import RandomVectors, WordTable, WordVectors
 from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
 
@@ -78,8 +79,8 @@ class TokenVectors(nn.Module):
         self.output_mix = _mix(config.elmo, source, config.elmo.at_output)
         self.random = RandomVectors(config.elmo.random_dim) if config.elmo.random_dim else None
         rate, output_rate = config.elmo.dropout, config.elmo.output_dropout
-        self.dropout = nn.Dropout(rate)
-        self.output_dropout = nn.Dropout(rate if output_rate is None else output_rate)
+        self.dropout = Dropout(rate)
+        self.output_dropout = Dropout(rate if output_rate is None else output_rate)
         self.input_dim = (
             self.words.dim
             + (self.char_cnn.config.num_filters if self.char_cnn is not None else 0)
