@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from elmokit.errors import InputError
-from elmokit.model.scalar_mix import ScalarMix
+from elmokit.model.scalar_mix import ScalarMix, weighted_sum
 
 
 @dataclass(frozen=True)
@@ -60,5 +59,5 @@ def mix_layers(layers: Tensor, mix: AnyMix) -> Tensor:
     if mix == "sum":
         return layers.sum(dim=1)
     if isinstance(mix, Mix):
-        return torch.einsum("l,bltd->btd", layers.new_tensor(mix.weights) * mix.gamma, layers)
+        return weighted_sum(layers.new_tensor(mix.weights) * mix.gamma, layers)
     return layers[:, mix]

@@ -44,12 +44,14 @@ class ScalarMix(nn.Module):
             )
         if self.layer_norm:
             layers = normalise(layers, layers.shape[-1:])
-        rows = self.weights.expand(
-            len(layers), 1, -1
-        )  # (B, 1, L + 1): einsum would copy the layers
-        mixed = torch.bmm(rows, layers.flatten(2)).view(len(layers), *layers.shape[2:])
-        return self.gamma * mixed  # (B, T, D)
+        return self.gamma * weighted_sum(self.weights, layers)
 
     def penalty(self) -> Tensor:
         """||s||^2 of the raw weights (not of gamma): a task adds lambda times this to its loss."""
         return self.raw_weights.square().sum()
+
+
+def weighted_sum(weights: Tensor, layers: Tensor) -> Tensor:
+    """(L + 1), (B, L + 1, T, D) -> (B, T, D). einsum would copy the layers into another order."""
+    rows = weights.expand(len(layers), 1, -1)  # (B, 1, L + 1)
+    return torch.bmm(rows, layers.flatten(2)).view(len(layers), *layers.shape[2:])
