@@ -17,6 +17,7 @@ from elmokit.analysis.report import make
 from elmokit.analysis.report.commands import report_command
 from elmokit.analysis.report.config import ReportConfig, parse_task_settings
 from elmokit.analysis.report.findings import (
+    all_layers_beat_the_last,
     context_helps_senses,
     context_helps_syntax,
     elmo_helps_at_every_share,
@@ -24,6 +25,7 @@ from elmokit.analysis.report.findings import (
     higher_layer_for_senses,
     lower_layer_for_syntax,
     lower_than_ngram,
+    noise_of_tasks,
 )
 from elmokit.analysis.report.make import make_report
 from elmokit.analysis.report.section import Section, nothing
@@ -43,8 +45,9 @@ from elmokit.analysis.results import load_result, plain, present, rebuild, save_
 from elmokit.analysis.sample_efficiency import Point, SampleEfficiency
 from elmokit.analysis.sense_map import NO_SENSE, SensedUse, SenseMap
 from elmokit.analysis.senses import SenseScore, SensesResult
+from elmokit.analysis.six_tasks import SixTasks, TaskGain
 from elmokit.analysis.tables import Table
-from elmokit.analysis.task_runs import read_runs
+from elmokit.analysis.task_runs import ALL_LAYERS, GridResult, TaskRun, read_runs
 from elmokit.analysis.uses import Use
 from elmokit.embed.load import load
 from elmokit.errors import InputError
@@ -366,14 +369,33 @@ def test_as_good_is_contradicted_only_by_what_is_clearly_worse() -> None:
 def test_less_data_must_do_what_more_did_without() -> None:
     points = (Point(0.01, 30, (20.0,), (40.0,)), Point(0.1, 300, (39.0,), (50.0,)))
     result = SampleEfficiency("srl", "F1", points, (), ())
-    found = elmo_needs_less_data([result])
+    found = elmo_needs_less_data([result], None)
     assert found is not None
     assert found.verdict == "agrees (one seed)"
     assert "1 % with ELMo (40.0) reaches 10 % without (39.0)" in found.evidence
-    helps = elmo_helps_at_every_share([result])
+    helps = elmo_helps_at_every_share([result], None)
     assert helps is not None
     assert "+20.0 at 1 %, +11.0 at 10 %" in helps.evidence
-    assert elmo_needs_less_data([replace(result, points=points[:1])]) is None
+    assert elmo_needs_less_data([replace(result, points=points[:1])], None) is None
+
+
+def test_a_table_of_single_seeds_borrows_the_noise_of_table_1() -> None:
+    gain = TaskGain("ner", "", "F1", 9, baseline=(1.0, 3.0, 2.0), elmo=(6.0, 4.0, 5.0))
+    table1 = SixTasks((gain, gain._replace(test_set="other", elmo=(0.0, 90.0))), 0.0)
+    margin = 2.776 * 2**0.5  # a deviation of 1 by 4 degrees, between two single runs
+    runs = tuple(
+        TaskRun("srl", variant, 1, "F1", dev, dev, 9)
+        for variant, dev in ((ALL_LAYERS, 10.0 + margin), ("last only", 10.0))
+    )
+    for dev, verdict_then in (
+        (9.9, "confirmed (one seed)"),
+        (10.1, "no clear difference (one seed)"),
+    ):
+        result = GridResult((runs[0], runs[1]._replace(dev=dev)))
+        found = all_layers_beat_the_last(result, noise_of_tasks(table1))
+        assert found is not None
+        assert found.verdict == verdict_then
+        assert "in Table 1" in found.evidence
 
 
 def test_a_model_is_held_to_what_needs_no_context() -> None:

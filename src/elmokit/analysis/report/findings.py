@@ -123,7 +123,7 @@ def elmo_helps_every_task(result: SixTasks) -> Finding | None:
     if not own:
         return None
     each = ", ".join(f"{gain.title} {gain.gain:+.1f}" for gain in own)
-    pooled = deviation(cell for gain in own for cell in (gain.elmo, gain.baseline))
+    pooled = noise_of_tasks(result)
     differences = [of_seeds(gain.elmo, gain.baseline, pooled) for gain in own]
     return Finding(
         "Adding ELMo helps every task",
@@ -132,8 +132,14 @@ def elmo_helps_every_task(result: SixTasks) -> Finding | None:
     )
 
 
-def all_layers_beat_the_last(result: GridResult) -> Finding | None:
-    differences = _by_task(result, ALL_LAYERS, "last only")
+def noise_of_tasks(result: SixTasks) -> Deviation | None:
+    """Table 1's, which stands in wherever the runs of another table have one seed each."""
+    own = (gain for gain in result.gains if not gain.test_set)
+    return deviation(cell for gain in own for cell in (gain.elmo, gain.baseline))
+
+
+def all_layers_beat_the_last(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
+    differences = _by_task(result, ALL_LAYERS, "last only", elsewhere)
     if not differences:
         return None
     return Finding(
@@ -143,14 +149,16 @@ def all_layers_beat_the_last(result: GridResult) -> Finding | None:
     )
 
 
-def _by_task(result: GridResult, better: str, worse: str) -> dict[str, Difference]:
+def _by_task(
+    result: GridResult, better: str, worse: str, elsewhere: Deviation | None
+) -> dict[str, Difference]:
     """One variant against another, of the tasks that have both."""
     cells = {
         (task, variant): result.scores(task, variant)
         for task in result.tasks
         for variant in result.variants
     }
-    pooled = deviation(cells.values())
+    pooled = deviation(cells.values()) or elsewhere
     return {
         task: of_seeds(cells[task, better], cells[task, worse], pooled)
         for task in result.tasks
@@ -167,8 +175,8 @@ ATTENTIVE = ("squad", "entailment")
 """Tasks with attention above their first RNN: there the paper gains from ELMo at the output."""
 
 
-def places_differ_by_task(result: GridResult) -> Finding | None:
-    differences = _by_task(result, "input + output", "input")
+def places_differ_by_task(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
+    differences = _by_task(result, "input + output", "input", elsewhere)
     if not differences:
         return None
     claimed = [
@@ -183,9 +191,11 @@ def places_differ_by_task(result: GridResult) -> Finding | None:
     )
 
 
-def elmo_helps_at_every_share(results: Sequence[SampleEfficiency]) -> Finding | None:
+def elmo_helps_at_every_share(
+    results: Sequence[SampleEfficiency], elsewhere: Deviation | None
+) -> Finding | None:
     differences, parts = [], []
-    pooled = _deviation_of_points(results)
+    pooled = _deviation_of_points(results) or elsewhere
     for result in results:
         each = []
         for point in result.points:
@@ -203,10 +213,12 @@ def elmo_helps_at_every_share(results: Sequence[SampleEfficiency]) -> Finding | 
     )
 
 
-def elmo_needs_less_data(results: Sequence[SampleEfficiency]) -> Finding | None:
+def elmo_needs_less_data(
+    results: Sequence[SampleEfficiency], elsewhere: Deviation | None
+) -> Finding | None:
     """The paper's claim, of the two least shares: 1 % with ELMo is worth 10 % without."""
     differences, parts = [], []
-    pooled = _deviation_of_points(results)
+    pooled = _deviation_of_points(results) or elsewhere
     for result in results:
         points = sorted(result.points, key=lambda point: point.share)
         pairs = list(pairwise(points))
@@ -281,6 +293,7 @@ def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
 def find_out(results: dict[str, Any], model: str) -> list[Finding]:
     """The paper's findings for which there are numbers."""
     found = []
+    elsewhere = noise_of_tasks(results["tasks"]) if "tasks" in results else None
     if "tasks" in results:
         found.append(elmo_helps_every_task(results["tasks"]))
     if "pos" in results:
@@ -290,12 +303,12 @@ def find_out(results: dict[str, Any], model: str) -> list[Finding]:
         found.append(higher_layer_for_senses(results["senses"], model))
         found.append(context_helps_senses(results["senses"], model))
     if "layers" in results:
-        found.append(all_layers_beat_the_last(results["layers"]))
+        found.append(all_layers_beat_the_last(results["layers"], elsewhere))
     if "places" in results:
-        found.append(places_differ_by_task(results["places"]))
+        found.append(places_differ_by_task(results["places"], elsewhere))
     if "efficiency" in results:
-        found.append(elmo_helps_at_every_share(results["efficiency"].results))
-        found.append(elmo_needs_less_data(results["efficiency"].results))
+        found.append(elmo_helps_at_every_share(results["efficiency"].results, elsewhere))
+        found.append(elmo_needs_less_data(results["efficiency"].results, elsewhere))
     if "mixes" in results:
         found.append(input_favours_the_first_layer(results["mixes"].weights))
     if "transfer" in results:

@@ -56,7 +56,7 @@ def noise(differences: Sequence[Difference]) -> str:
     if any(difference.margin is None for difference in differences):
         return "; nothing is known of the noise"
     if any(difference.is_one_seed for difference in differences):
-        return "; the noise of one seed is taken from the cells with several"
+        return "; the noise of one seed is taken from cells with several, here or in Table 1"
     return ""
 
 
@@ -84,7 +84,7 @@ def deviation(cells: Iterable[Sequence[float]]) -> Deviation | None:
 def of_seeds(
     better: Sequence[float], worse: Sequence[float], pooled: Deviation | None
 ) -> Difference:
-    """Of two cells of scores, one a seed; ``pooled``: of the exhibit, where one has but one."""
+    """Of two cells of scores, one a seed; ``pooled``: of other cells, where one has but one."""
     value = mean(better) - mean(worse)
     is_one_seed = len(better) == 1 or len(worse) == 1
     found = pooled if is_one_seed else deviation([better, worse])
