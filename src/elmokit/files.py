@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from elmokit.errors import InputError
+
 
 @contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
@@ -50,6 +52,16 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             os.replace(aside, path)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def require_replaceable(folder: Path, mark: str, kind: str) -> None:
+    """Only what we wrote before, known by the file ``mark``, is ever replaced by a new ``kind``."""
+    if not folder.exists() or (folder / mark).is_file():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder for the {kind}")
+    if any(folder.iterdir()):
+        raise InputError(f"{folder}: holds other files; name a new folder for the {kind}")
 
 
 _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -200,6 +200,19 @@ def test_index_of_nothing_is_refused(tmp_path: Path) -> None:
         open_index(tmp_path / "index")
 
 
+def test_only_an_index_is_replaced_and_never_read_as_text(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("A ball play.\n")
+    with pytest.raises(InputError, match="texts: holds other files"):
+        index_texts(TOY, [str(texts)], texts, quiet=True)
+    with pytest.raises(InputError, match=r"a\.txt: is a file"):
+        index_texts(TOY, [str(texts)], texts / "a.txt", quiet=True)
+    for _ in range(2):  # the second time an index lies inside the folder
+        report = index_texts(TOY, [str(texts)], texts / "index", quiet=True)
+        assert report.num_tokens == 4
+
+
 def test_index_refuses_other_models_layers_and_cut_files(tmp_path: Path) -> None:
     build_index(TOY, TEXT, tmp_path / "index", quiet=True)
     index, use = open_index(tmp_path / "index"), Use(["play"], 0)

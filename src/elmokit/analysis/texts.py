@@ -1,6 +1,7 @@
 """Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from elmokit.errors import InputError
 from elmokit.pretrain.documents import DocumentReader, find_sources
@@ -13,12 +14,15 @@ MAX_SENTENCE_TOKENS = 400
 """Longer sentences are no sentences; they are cut, as ``elmokit prepare`` does."""
 
 
-def read_sentences(texts: Sequence[str], pretokenized: bool = False) -> Iterator[list[str]]:
+def read_sentences(
+    texts: Sequence[str], pretokenized: bool = False, leave_out: Path | None = None
+) -> Iterator[list[str]]:
     """Sentences of files, folders and archives, in order; at bounded memory.
 
-    ``pretokenized``: a line is a sentence, and its tokens stand between spaces.
+    ``pretokenized``: a line is a sentence, and its tokens stand between spaces. ``leave_out``: a
+    folder inside ``texts`` that is not read, as it was made of them.
     """
-    reader = DocumentReader(find_sources(texts), MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
+    reader = DocumentReader(find_sources(texts, leave_out), MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
     splitter = SentenceSplitter.default()
     for document in reader:
         for line in document.decode("utf-8", "replace").split("\n"):

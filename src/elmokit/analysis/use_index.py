@@ -27,7 +27,7 @@ from elmokit.analysis.encoders import Encoder, Floats, chunks
 from elmokit.analysis.texts import first_tokens, read_sentences
 from elmokit.analysis.uses import Use
 from elmokit.errors import InputError, missing_extra
-from elmokit.files import replacing_folder, write_json
+from elmokit.files import replacing_folder, require_replaceable, write_json
 from elmokit.progress import meter
 from elmokit.text.static_vectors import StaticVectors
 
@@ -64,6 +64,7 @@ def build_index(
 
     ``made_of`` says where the sentences come from; it is kept, and told by the opened index.
     """
+    require_replaceable(out, "index.json", "index")
     chosen = _check_layers(encoder, layers)
     with replacing_folder(out) as aside:
         text = _write_tokens(encoder, sentences, aside, chosen, quiet)
@@ -104,7 +105,7 @@ def index_texts(
     quiet: bool = False,
 ) -> IndexReport:
     """``build_index`` of files and folders; of the first ``max_tokens`` tokens, if not all."""
-    sentences = first_tokens(read_sentences(texts, pretokenized), max_tokens)
+    sentences = first_tokens(read_sentences(texts, pretokenized, out), max_tokens)
     facts = _made_of(texts, max_tokens, pretokenized)
     return build_index(encoder, sentences, out, layers, quiet=quiet, made_of=facts)
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from elmokit.config import require, to_dict
 from elmokit.errors import InputError
-from elmokit.files import replacing_folder, write_json
+from elmokit.files import replacing_folder, require_replaceable, write_json
 from elmokit.pretrain.blocks import read_blocks
 from elmokit.pretrain.corpus import FORMAT, VERSION
 from elmokit.pretrain.corpus_writer import (
@@ -148,7 +148,7 @@ def prepare(
     """Write the corpus ``out`` from files, folders, ``-`` (standard input) or ``hf:NAME``."""
     started = time.monotonic()
     config, out = config or PrepareConfig(), Path(out)
-    _require_replaceable(out)
+    require_replaceable(out, "corpus.json", "corpus")
     sources = find_sources([str(name) for name in inputs], leave_out=out)
     reader = DocumentReader(sources, config.max_line_bytes, config.max_document_bytes)
     types = TypeNumbers(int(_LIVE_TYPES * config.max_types))
@@ -187,15 +187,6 @@ def prepare(
         write_json(aside / "corpus.json", facts)
         write_json(aside / "report.json", to_dict(report))
     return report
-
-
-def _require_replaceable(out: Path) -> None:
-    """Only an earlier corpus is ever replaced, never a folder that holds something else."""
-    if out.exists() and not (out / "corpus.json").is_file():
-        if not out.is_dir():
-            raise InputError(f"{out}: is a file; name a folder for the corpus")
-        if any(out.iterdir()):
-            raise InputError(f"{out}: holds other files; name a new folder for the corpus")
 
 
 def _num_cores() -> int:
