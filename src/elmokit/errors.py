@@ -9,6 +9,13 @@ class InputError(ValueError):
     """
 
 
+def in_one_sentence(error: InputError | OSError) -> str:
+    """What a user is told of an error that is no defect of elmokit."""
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the system'}: {error.strerror or error}"
+    return str(error)
+
+
 def missing_extra(package: str, extra: str, purpose: str) -> InputError:
     """The error to raise when an optional dependency is not installed."""
     return InputError(f"{purpose} needs {package}: install it with  pip install 'elmokit[{extra}]'")

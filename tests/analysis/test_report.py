@@ -39,7 +39,6 @@ from elmokit.analysis.report.verdicts import (
     of_sample,
     of_seeds,
     verdict,
-    verdict_as_good,
 )
 from elmokit.analysis.results import load_result, plain, present, rebuild, save_result
 from elmokit.analysis.sample_efficiency import Point, SampleEfficiency
@@ -146,6 +145,22 @@ def test_a_section_that_fails_does_not_end_the_report(
         assert (
             "Asked for, but not here: perplexity (this model has no softmax)." in page.read_text()
         )
+
+
+def test_a_missing_file_is_named_and_a_section_that_is_there_still_shown(
+    config: ReportConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(settings: ReportConfig, quiet: bool) -> object:
+        raise FileNotFoundError(2, "No such file or directory", "x.conllu")
+
+    make_report(config, ["demo"], quiet=True)
+    other = {"compute": fail, "depends_on": ("word",)}  # so that it is computed again
+    sections = [SECTIONS["demo"]._replace(**other), SECTIONS["pos"]]
+    monkeypatch.setattr(make, "find_sections", lambda names: sections)
+    result = make_report(config, ["demo", "pos"], quiet=True)
+    assert result.left_out == {"demo": "x.conllu: No such file or directory"}
+    assert result.done == ["demo", "pos"]
+    assert "not here" not in result.page.read_text()
 
 
 def test_names_and_settings_of_tasks_are_checked_before_anything_is_computed(
@@ -356,14 +371,6 @@ def test_one_seed_borrows_its_noise_or_has_none() -> None:
 def test_differences_seen_seed_by_seed_have_their_own_noise() -> None:
     assert of_sample([2.0, 4.0, 3.0]) == Difference(3.0, pytest.approx(4.303 / 3**0.5, rel=1e-3))
     assert of_sample([3.0]) == Difference(3.0, None, is_one_seed=True)
-
-
-def test_as_good_is_contradicted_only_by_what_is_clearly_worse() -> None:
-    better, close, worse = (Difference(value, 1.0) for value in (3.0, -0.5, -3.0))
-    assert verdict_as_good([better, close]) == "confirmed"
-    assert verdict_as_good([close, worse]) == "mixed"
-    assert verdict_as_good([worse]) == "contradicted"
-    assert verdict_as_good([close._replace(margin=None)]) == "disagrees"
 
 
 def test_less_data_must_do_what_more_did_without() -> None:

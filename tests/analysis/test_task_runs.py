@@ -226,11 +226,11 @@ def test_findings_say_what_the_numbers_say() -> None:
             run("entailment", "all, lambda=0.001", 69),
         )
     )
-    found = all_layers_beat_the_last(grid)
+    found = all_layers_beat_the_last(grid, None)
     assert found is not None
     assert found.verdict == "mixed (one seed)"
     assert "SRL +1.0, SNLI -1.0; nothing is known of the noise" in found.evidence
-    assert all_layers_beat_the_last(GridResult(())) is None
+    assert all_layers_beat_the_last(GridResult(()), None) is None
     places = GridResult(
         (
             run("srl", "input", 80),
@@ -239,12 +239,12 @@ def test_findings_say_what_the_numbers_say() -> None:
             run("entailment", "input + output", 72),
         )
     )
-    apart = places_differ_by_task(places)
+    apart = places_differ_by_task(places, None)
     assert apart is not None
     assert apart.verdict == "agrees (one seed)"
     assert "SRL -2.0, SNLI +2.0" in apart.evidence
-    assert places_differ_by_task(grid) is None
-    data = elmo_needs_less_data([EFFICIENCY])
+    assert places_differ_by_task(grid, None) is None
+    data = elmo_needs_less_data([EFFICIENCY], None)
     assert data is not None
     assert data.verdict == "contradicted (one seed)"
     assert "1 % with ELMo (40.0) does not reach 100 % without (61.0)" in data.evidence

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, in_one_sentence
 
 app = typer.Typer(
     name="elmokit",
@@ -44,15 +44,9 @@ def main() -> None:
 
     try:
         app()
-    except InputError as error:
-        _fail(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:
-        _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
-
-
-def _fail(message: str) -> None:
-    print(f"elmokit: {message}", file=sys.stderr)
-    sys.exit(1)
+    except (InputError, OSError) as error:
+        print(f"elmokit: {in_one_sentence(error)}", file=sys.stderr)
+        sys.exit(1)

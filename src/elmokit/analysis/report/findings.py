@@ -19,7 +19,6 @@ from elmokit.analysis.report.verdicts import (
     of_seeds,
     of_shares,
     verdict,
-    verdict_as_good,
 )
 from elmokit.analysis.sample_efficiency import Point, SampleEfficiency, reaches
 from elmokit.analysis.senses import DEVELOPMENT_SET, SensesResult
@@ -232,7 +231,7 @@ def elmo_needs_less_data(
     return Finding(
         "ELMo needs less data: with the least it does as well as the baseline with the next "
         "larger share",
-        verdict_as_good(differences),
+        verdict(differences),
         f"{'. '.join(parts)}{noise(differences)} (paper: SRL with 1 % has what the baseline has "
         "with 10 %)",
     )

@@ -20,7 +20,7 @@ from elmokit.analysis.report.key import make_key
 from elmokit.analysis.report.page import PageWriter
 from elmokit.analysis.report.sections import find_sections
 from elmokit.analysis.results import load_result, save_result
-from elmokit.errors import InputError, missing_extra
+from elmokit.errors import InputError, in_one_sentence, missing_extra
 
 
 class ReportResult(NamedTuple):
@@ -57,8 +57,8 @@ def make_report(
         started = _cpu_seconds()
         try:
             result = section.compute(config, quiet)
-        except InputError as error:
-            left_out[section.name] = str(error)
+        except (InputError, OSError) as error:
+            left_out[section.name] = in_one_sentence(error)
             continue
         cost = _cpu_seconds() - started
         save_result(config.out, section.name, section.command(config), key, result, cost)

@@ -73,7 +73,7 @@ class PageWriter:
             find_out(results, self.model),
             _summary(results),
             pages.of_another_model,
-            [f"{name} ({reason})" for name, reason in left_out.items()],
+            [f"{name} ({why})" for name, why in left_out.items() if name not in results],
         )
         _write(self.out / "report.html", _html(pages.shown, overview))
         _write(self.out / "report.md", _markdown(pages.shown, overview))

@@ -36,13 +36,6 @@ def verdict(differences: Sequence[Difference]) -> str:
     return _qualified(f"{word} in part" if 0 in signs else word, differences)
 
 
-def verdict_as_good(differences: Sequence[Difference]) -> str:
-    """On a claim that one does as well as another: only what is clearly worse contradicts it."""
-    is_worse = [difference.sign < 0 for difference in differences]
-    word = "mixed" if any(is_worse) else "confirmed"
-    return _qualified("contradicted" if all(is_worse) else word, differences)
-
-
 def _qualified(word: str, differences: Sequence[Difference]) -> str:
     """Without a margin nothing is confirmed; and what stands on one seed says so."""
     if any(difference.margin is None for difference in differences):
