@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmokit.device import usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.fingerprint import fingerprint
 from elmokit.embed.mix import AnyMix, check_mix, mix_layers, mixed_dim
@@ -90,11 +91,7 @@ class Embedder:
 
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model; vectors still come back as NumPy arrays."""
-        try:
-            self.bilm.to(device)
-        except (RuntimeError, AssertionError) as error:  # torch has no one type for it
-            reason = str(error).splitlines()[0]
-            raise InputError(f"device {device}: cannot be used here ({reason}); use cpu") from None
+        self.bilm.to(usable_device(device))
         self.__dict__.pop("_settled", None)
         return self
 

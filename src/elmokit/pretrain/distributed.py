@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
+from elmokit.device import usable_device
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
 from elmokit.model.lstm import LstmState
@@ -108,12 +109,13 @@ class World:
 
 
 @contextmanager
-def joined_world(device: torch.device) -> Iterator[World]:
-    """Join the processes ``torchrun`` started; alone otherwise."""
+def joined_world(name: str) -> Iterator[World]:
+    """Join the processes ``torchrun`` started; alone otherwise. ``name``: of a device."""
     has_restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield World(device=device, is_restart=has_restarted)
+        yield World(device=usable_device(name), is_restart=has_restarted)
         return
+    device = torch.device(name)
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)

@@ -52,7 +52,7 @@ def train(
     device: str = "cpu",
 ) -> TrainResult:
     """Train (or go on training) the run in folder ``out`` on prepared ``data``."""
-    with joined_world(torch.device(device)) as world:
+    with joined_world(device) as world:
         resume = resume or world.is_restart
         checkpoints = Checkpoints(out, recipe.train.keep_checkpoints)
         if checkpoints.latest() is not None and not resume:
