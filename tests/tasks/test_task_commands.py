@@ -135,3 +135,28 @@ def test_without_elmo_no_model_is_needed(tmp_path: Path) -> None:
     train_task("sentiment", file, file, tmp_path / "run", config=config, quiet=True)
     assert json.loads((tmp_path / "run" / "task.json").read_text())["elmo"] is None
     assert load_task(tmp_path / "run").elmo == ""
+
+
+def test_a_device_that_is_not_there_is_refused_before_any_work(
+    trained: Path, entities: Path, tmp_path: Path
+) -> None:
+    config = configured("ner", None, SMALL)
+    with pytest.raises(InputError, match="device abacus: cannot be used here"):
+        train_task("ner", entities, entities, tmp_path / "run", config=config, device="abacus")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(InputError, match="device abacus"):
+        load_task(trained, device="abacus")
+
+
+def test_a_run_on_rounded_layers_goes_on_with_those_alone(
+    entities: Path, tiny_elmo_folder: Path, tmp_path: Path
+) -> None:
+    def train(precision: str) -> None:
+        cache = CacheConfig(tmp_path / "cache", precision=precision)
+        train_task("ner", entities, entities, tmp_path / "run", elmo=tiny_elmo_folder,
+                   config=configured("ner", None, SMALL), cache=cache, quiet=True)  # fmt: skip
+
+    train("float16")
+    with pytest.raises(InputError, match="go on with --cache-precision float16"):
+        train("float32")
+    train("float16")

@@ -231,6 +231,7 @@ class _Run:
                     "optimiser": self.optimiser.state_dict(),
                     "average": self.average,
                     "random": torch.get_rng_state(),
+                    "cuda_random": torch.cuda.get_rng_state_all(),  # none without a GPU
                 },
                 aside,
             )
@@ -254,6 +255,7 @@ class _Run:
         self.state.stopped = ""
         self._maybe_stop()  # a finished run goes on if it was given more epochs or minutes
         torch.set_rng_state(saved["random"].cpu())
+        torch.cuda.set_rng_state_all([state.cpu() for state in saved.get("cuda_random", ())])
 
     def use_best(self) -> None:
         load_weights(self.module, self.folder / "best.safetensors")

@@ -19,6 +19,7 @@ from torch import nn
 
 import elmokit
 from elmokit.config import to_dict
+from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.files import write_json
@@ -109,7 +110,7 @@ def train_task(
     ``elmo``: a model's path or an Embedder; None is the model that ships with elmokit (and none at
     all where ``config.elmo.where`` is "none"). ``config``: default, the paper's settings.
     """
-    task = find_task(name)
+    task, place = find_task(name), usable_device(device)
     config = task.defaults() if config is None else config
     out = Path(out)
     train_examples = limited(read_examples(task, train), config.data.train_limit)
@@ -117,16 +118,17 @@ def train_task(
     train_examples = task.expand(config.model, train_examples)
     embedder = _embedder(elmo) if config.elmo.where != "none" else None
     labels = task.labels(train_examples)
-    facts = _facts(config, labels, embedder, _digest([*train_examples, *dev_examples]))
+    cache = cache or CacheConfig()
+    facts = _facts(config, labels, embedder, cache, _digest([*train_examples, *dev_examples]))
     _check_same_run(out, facts)
-    source = _source(embedder, cache or CacheConfig())
+    source = _source(embedder, cache)
     if isinstance(source, LayerCache):
         wanted = (s for e in (*train_examples, *dev_examples) for s in task.sentences(e))
         source.prepare(wanted, quiet=quiet)
     torch.manual_seed(config.fit.seed)
     tokens = (t for example in train_examples for s in task.sentences(example) for t in s)
     words = build_word_table(config.words, tokens)
-    model = _model(task, config, words, source, labels, device)
+    model = _model(task, config, words, source, labels, place)
     words.save(out)
     write_json(out / "task.json", facts)
     state = fit(task, model, train_examples, dev_examples, config.fit, out, quiet=quiet)
@@ -142,7 +144,7 @@ def load_task(
 
     ``elmo``: where its ELMo model is now, if it has moved.
     """
-    folder = Path(folder)
+    folder, place = Path(folder), usable_device(device)
     facts = _read_facts(folder)
     task = find_task(facts["config"]["task"])
     config = changed(task.defaults(), facts["config"], str(folder / "task.json"))
@@ -158,7 +160,7 @@ def load_task(
             )
     source = ComputedLayers(embedder) if embedder else None
     words = load_word_table(folder)
-    model = _model(task, config, words, source, facts["labels"], device)
+    model = _model(task, config, words, source, facts["labels"], place)
     assert isinstance(model, nn.Module)
     load_weights(model, folder / "best.safetensors")
     model.eval()
@@ -287,7 +289,7 @@ def _model(
     words: WordTable,
     source: LayerSource | None,
     labels: list[str],
-    device: str,
+    device: torch.device,
 ) -> TaskModel[Any, Any]:
     model = task.build(config.model, TokenVectors(config, words, source), labels)
     assert isinstance(model, nn.Module)
@@ -296,13 +298,18 @@ def _model(
 
 
 def _facts(
-    config: TaskConfig, labels: list[str], embedder: Embedder | None, data: str
+    config: TaskConfig,
+    labels: list[str],
+    embedder: Embedder | None,
+    cache: CacheConfig,
+    data: str,
 ) -> dict[str, Any]:
     elmo = None
     if embedder is not None:
         path = Path(embedder.source)
         source = str(path.resolve()) if path.exists() else embedder.source
-        elmo = {"source": source, "fingerprint": embedder.fingerprint}
+        precision = cache.precision if cache.is_used else "float32"
+        elmo = {"source": source, "fingerprint": embedder.fingerprint, "precision": precision}
     return {
         "format": FORMAT,
         "elmokit": elmokit.__version__,
@@ -350,6 +357,12 @@ def _check_same_run(out: Path, facts: dict[str, Any]) -> None:
         raise InputError(f"{out}: holds a run on other data; choose another --out")
     if (old["elmo"] or {}).get("fingerprint") != (new["elmo"] or {}).get("fingerprint"):
         raise InputError(f"{out}: holds a run with another ELMo model; choose another --out")
+    precisions = [(facts["elmo"] or {}).get("precision", "float32") for facts in (old, new)]
+    if precisions[0] != precisions[1]:
+        raise InputError(
+            f"{out}: holds a run on layers of {precisions[0]}; go on with --cache-precision "
+            f"{precisions[0]}, or choose another --out"
+        )
 
 
 def _result(trained: TrainedTask, state: FitState, num_examples: int) -> dict[str, Any]:
