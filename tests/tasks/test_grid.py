@@ -1,5 +1,7 @@
 """The grid of runs: each done once, whatever is killed."""
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,6 +170,31 @@ def test_two_processes_share_the_runs_between_them(tmp_path: Path, tiny_elmo_fol
     assert sorted((result["variant"], result["seed"]) for result in results) == [
         ("baseline", 1), ("baseline", 2), ("elmo", 1), ("elmo", 2),
     ]  # fmt: skip
+
+
+def test_what_goes_wrong_in_another_process_is_said_in_one_sentence(
+    tmp_path: Path, tiny_elmo_folder: Path
+) -> None:
+    file = tmp_path / "x.conll"
+    file.write_text("Ann B-PER\nslept\n")
+    grid = grid_of(tmp_path, tiny_elmo_folder, files=(str(file), str(file), str(file)))
+    with pytest.raises(InputError, match=r"x\.conll, line 2: one column"):
+        run_grid(grid, jobs=2, quiet=True)
+
+
+def test_a_process_that_is_killed_is_named(
+    tmp_path: Path, tiny_elmo_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grid_module, "_work_alone", die)
+    file = str(entity_file(tmp_path / "x.conll"))
+    grid = grid_of(tmp_path, tiny_elmo_folder, files=(file, file, file))
+    with pytest.raises(InputError, match="a process was killed"):
+        run_grid(grid, jobs=2, quiet=True)
+
+
+def die(*_: object) -> None:
+    """As the system kills a process that takes too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_variants_of_the_same_settings_are_trained_once(

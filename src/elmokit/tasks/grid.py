@@ -13,6 +13,8 @@ import json
 import multiprocessing
 import os
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -106,16 +108,17 @@ def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str
         _work(grid, quiet)
         return read_results(grid.out)
     context = multiprocessing.get_context("spawn")
-    workers = [
-        context.Process(target=_work_alone, args=(grid, quiet))
-        for _ in range(min(jobs, num_missing))
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if any(worker.exitcode for worker in workers):
-        raise InputError(f"{grid.out}: a run has failed; its message stands above")
+    num_workers = min(jobs, num_missing)
+    try:
+        with ProcessPoolExecutor(num_workers, context) as pool:
+            workers = [pool.submit(_work_alone, grid, quiet) for _ in range(num_workers)]
+        for worker in workers:
+            worker.result()  # raises what the worker has raised
+    except BrokenProcessPool:
+        raise InputError(
+            f"{grid.out}: a process was killed in the middle of a run (for lack of memory?); "
+            f"started again, it goes on from there"
+        ) from None
     return read_results(grid.out)
 
 
