@@ -53,6 +53,14 @@ def test_cached_layers_are_bit_for_bit_those_of_the_bilm(
     assert torch.equal(together[3, :, :3], alone[0])
 
 
+def test_a_run_whose_layers_are_there_waits_for_no_other(
+    tiny_elmo: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert LayerCache(tiny_elmo, tmp_path).prepare(SENTENCES, quiet=True) == 3
+    monkeypatch.setattr(layer_cache, "_one_at_a_time", None)
+    assert LayerCache(tiny_elmo, tmp_path).prepare(SENTENCES, quiet=True) == 0
+
+
 @settings(max_examples=15)
 @given(st.lists(st.lists(st.sampled_from(["a", "b c", "", "é", "a\x00"]), max_size=4), max_size=5))
 def test_any_sentences_come_back_padded_with_zeros(

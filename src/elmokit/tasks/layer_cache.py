@@ -14,7 +14,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,12 +115,18 @@ class LayerCache:
         Sentences for which there is no room are left out: ``layers`` computes them every time.
         """
         wanted = {_key(sentence): sentence for sentence in sentences if len(sentence)}
-        with _one_at_a_time(self._folder):  # the other runs wait, and find it done
-            self._refresh()
-            missing = [s for key, s in wanted.items() if self._lookup(key) is None]
+        if not self._missing(wanted):
+            return 0
+        with _one_at_a_time(self._folder, quiet):  # the other runs wait, and find it done
+            missing = self._missing(wanted)
             if missing:
                 self._compute(missing, quiet)
         return len(missing)
+
+    def _missing(self, wanted: Mapping[bytes, Sequence[str]]) -> list[Sequence[str]]:
+        """What neither we nor another run has stored by now."""
+        self._refresh()
+        return [sentence for key, sentence in wanted.items() if self._lookup(key) is None]
 
     def layers(self, sentences: Sentences) -> Tensor:
         """(B, L + 1, T, D), zero beyond each sentence's length."""
@@ -266,7 +272,7 @@ def _key(sentence: Sequence[str]) -> bytes:
 
 
 @contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
+def _one_at_a_time(folder: Path, quiet: bool) -> Iterator[None]:
     """Hold a lock beside ``folder``; where there are no locks, work is merely done twice."""
     try:
         import fcntl
@@ -274,5 +280,10 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
         return
     with folder.with_name(f"{folder.name}.lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not quiet:
+                print("waiting for another run that computes layers", file=sys.stderr)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
