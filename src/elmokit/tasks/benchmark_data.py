@@ -148,17 +148,18 @@ def _questions(root: Path) -> Splits:
     """
     read, folder = find_task("squad").read, root / FOLDERS["squad"]
     examples = read(folder / "train.json")
-    titles = sorted({_title(example.name) for example in examples})
+    titles = sorted({example.article for example in examples})
+    if len(titles) <= HELD_OUT_ARTICLES:
+        raise InputError(
+            f"{folder / 'train.json'}: questions on {len(titles)} articles, of which "
+            f"{HELD_OUT_ARTICLES} would be held out; give a file with more articles"
+        )
     held_out = set(titles[-HELD_OUT_ARTICLES:])
     return Splits(
-        [example for example in examples if _title(example.name) not in held_out],
-        [example for example in examples if _title(example.name) in held_out],
+        [example for example in examples if example.article not in held_out],
+        [example for example in examples if example.article in held_out],
         read(folder / "dev.json"),
     )
-
-
-def _title(question_name: str) -> str:
-    return question_name.split("#")[0]
 
 
 def _files(task: str, root: Path, names: Sequence[str]) -> Splits:

@@ -43,6 +43,8 @@ class QaExample:
     question: str
     answers: tuple[Answer, ...]
     """All reference answers; none where they are not known."""
+    article: str = ""
+    """The title of the article that the context is from."""
 
     @cached_property
     def question_words(self) -> tuple[str, ...]:
@@ -150,7 +152,7 @@ def _questions(text: str, source: str) -> Iterator[QaExample]:
                     where = f"{source}: question {question.get('id', '?')!r}"
                     answers = _answers(question.get("answers", []), passage.text, where)
                     asked = _text(question["question"], where)
-                    yield QaExample(str(question["id"]), passage, asked, answers)
+                    yield QaExample(str(question["id"]), passage, asked, answers, title)
     except (KeyError, TypeError, AttributeError) as error:
         cause = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(
