@@ -48,6 +48,16 @@ def test_words_are_read_and_ranges_and_empty_nodes_are_not(tmp_path: Path) -> No
     assert second == TaggedSentence(["stop"], ["VB"])
 
 
+def test_a_treebank_without_tags_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.conllu"
+    path.write_text(CONLLU.replace("\tVB\t", "\t_\t"))
+    with pytest.raises(InputError, match=r"x\.conllu, line 6: 'run' has no tag"):
+        read_tagged(path)
+    path.write_bytes(CONLLU.encode("utf-16"))
+    with pytest.raises(InputError, match=r"x\.conllu: not UTF-8"):
+        read_tagged(path)
+
+
 def test_probe_reaches_the_optimum_that_scikit_learn_finds() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     train, penalty = clusters(0, 400), 1e-3

@@ -18,6 +18,7 @@ from elmokit.analysis.pictures import Picture, dots
 from elmokit.analysis.tables import Table, count, percent
 from elmokit.errors import InputError
 from elmokit.progress import meter
+from elmokit.tasks.readers.lines import read_lines
 
 MOST_FREQUENT = "most frequent tag of the word"
 SPLITS = ("train", "dev", "test")
@@ -61,20 +62,23 @@ def read_tagged(path: Path) -> list[TaggedSentence]:
     """Words and XPOS of a conllu file; ranges (3-4) and empty nodes (3.1) are not words."""
     sentences: list[TaggedSentence] = []
     current = TaggedSentence([], [])
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            line = line.rstrip("\n")
-            if not line:
-                if current.tokens:
-                    sentences.append(current)
-                current = TaggedSentence([], [])
-            elif not line.startswith("#"):
-                fields = line.split("\t")
-                if len(fields) != 10:
-                    raise InputError(f"{path}, line {number}: expected 10 columns of conllu")
-                if fields[0].isdigit():
-                    current.tokens.append(fields[1])
-                    current.tags.append(fields[4])
+    for number, line in read_lines(path):
+        if not line:
+            if current.tokens:
+                sentences.append(current)
+            current = TaggedSentence([], [])
+        elif not line.startswith("#"):
+            fields = line.split("\t")
+            if len(fields) != 10:
+                raise InputError(f"{path}, line {number}: expected 10 columns of conllu")
+            if fields[0].isdigit():
+                if fields[4] == "_":
+                    raise InputError(
+                        f"{path}, line {number}: {fields[1]!r} has no tag in the fifth column "
+                        f"(XPOS); give a treebank that has them"
+                    )
+                current.tokens.append(fields[1])
+                current.tags.append(fields[4])
     if current.tokens:
         sentences.append(current)
     if not sentences:
