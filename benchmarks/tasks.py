@@ -3,10 +3,10 @@
     python benchmarks/tasks.py DATA                          # all six
     python benchmarks/tasks.py DATA --tasks ner --examples 300 --repeats 3
 
-DATA is the folder with wnut17, sst, nli ... unpacked. Both models read vectors of the same width at
-the input with the same dropout; they differ in where the vectors come from. (A mix at the output
-has no such peer: there is nothing to put in its place.) The epochs are timed in turns, in one
-process. The biLM has random weights: its layers cost the same to read.
+DATA is the folder with wnut17, sst, nli ... unpacked. Both models have the `cpu` recipe and read
+vectors of the same width at the same places, with the same dropout; they differ in where the
+vectors come from: layers on disk, mixed, or a table of random vectors. The epochs are timed in
+turns, in one process. The biLM has random weights: its layers cost the same to read.
 """
 
 import argparse
@@ -14,11 +14,13 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.embed.embedder import Embedder
@@ -44,6 +46,34 @@ class Cost(NamedTuple):
     cpu: float
 
 
+class RandomLayer:
+    """A LayerSource of one layer: a fixed random vector a word, whatever stands around it."""
+
+    num_layers = 1
+    fingerprint = ""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self.table = torch.randn(10_000, dim)
+        self.table[0] = 0  # where there is no token
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """(B, 1, T, D)."""
+        rows = [[1 + hash(t) % (len(self.table) - 1) for t in sentence] for sentence in sentences]
+        ids = pad_sequence([torch.tensor(row, dtype=torch.long) for row in rows], True)
+        return self.table[ids][:, None]
+
+
+class TheLayer(nn.Module):
+    """In the place of a mix, where there is one layer and nothing to be mixed."""
+
+    def forward(self, layers: Tensor) -> Tensor:
+        return layers[:, 0]
+
+    def penalty(self) -> Tensor:
+        return torch.zeros(())
+
+
 class Trainer:
     """A task model and one epoch of its training."""
 
@@ -53,7 +83,10 @@ class Trainer:
         config = configured(name, "cpu", settings)
         torch.manual_seed(1)
         tokens = [t for e in examples for s in self.task.sentences(e) for t in s]
-        vectors = TokenVectors(config, build_word_table(config.words, tokens), source)
+        vectors: Any = TokenVectors(config, build_word_table(config.words, tokens), source)
+        for place in ("input_mix", "output_mix"):
+            if source.num_layers == 1 and getattr(vectors, place) is not None:
+                setattr(vectors, place, TheLayer())
         self.model: Any = self.task.build(config.model, vectors, self.task.labels(examples))
         self.optimiser = torch.optim.Adam(self.model.parameters())
         lengths = [self.task.num_tokens(example) for example in examples]
@@ -89,12 +122,10 @@ def compare(name: str, options: argparse.Namespace, folder: Path) -> dict[str, A
     cache = LayerCache(elmo, folder)
     task = find_task(name)
     cache.prepare([s for e in examples for s in task.sentences(e)])
-    vectors = f"words.vectors={options.data / 'glove'}"
-    place = ["elmo.where=input", vectors]
-    control = ["elmo.where=none", f"elmo.random_dim={elmo.dim}", vectors]
+    settings = [f"words.vectors={options.data / 'glove'}"]
     trainers = {
-        "elmo": Trainer(name, place, cache, examples),
-        "random": Trainer(name, control, None, examples),
+        "elmo": Trainer(name, settings, cache, examples),
+        "random": Trainer(name, settings, RandomLayer(elmo.dim), examples),
     }
     costs: dict[str, list[Cost]] = {kind: [] for kind in trainers}
     for turn in range(options.repeats + 1):
@@ -106,6 +137,7 @@ def compare(name: str, options: argparse.Namespace, folder: Path) -> dict[str, A
     return {
         "task": name,
         "examples": len(examples),
+        "where": configured(name, "cpu", settings).elmo.where,
         "elmo_dim": elmo.dim,
         "elmo_seconds": round(statistics.median(cost.wall for cost in costs["elmo"]), 3),
         "random_seconds": round(statistics.median(cost.wall for cost in costs["random"]), 3),
