@@ -136,6 +136,10 @@ def test_places_then_mixes(run, tmp_path: Path, task_options: list[str | Path]) 
     status, out, _ = run("analyse", "places", *task_options)
     assert status == 0
     assert "paper: SNLI" in out
+    status, out, _ = run("analyse", "layers", "--no-layer-norm", *task_options)
+    assert status == 0
+    assert "all, lambda=1 " in out
+    assert "layer norm" not in out
     status, out, _ = run("analyse", "mixes", tmp_path / "runs")
     assert status == 0
     assert "| SNLI, output " in out

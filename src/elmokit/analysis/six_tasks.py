@@ -134,7 +134,7 @@ def six_tasks_table(result: SixTasks) -> Table:
             "paper: reduction",
         ),
         tuple(rows),
-        "Mean and deviation over the seeds. Baseline: GloVe and a character CNN. The paper's "
+        "Mean and deviation over the seeds. Baseline: the same model without ELMo. The paper's "
         "numbers stand on other, larger data (docs/tasks.md says which data stand in). Training "
         f"took {result.cpu_minutes:.0f} CPU minutes in all.",
     )

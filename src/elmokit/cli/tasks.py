@@ -14,9 +14,7 @@ task_app = typer.Typer(
 app.add_typer(task_app, name="task")
 
 Folder = Annotated[Path, typer.Argument(help="What task train has written.")]
-Elmo = Annotated[
-    str | None, typer.Option(help="ELMo model; default: the one that ships with elmokit.")
-]
+ItsElmo = Annotated[str | None, typer.Option(help="Where its ELMo model is now, if it has moved.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 
 
@@ -26,7 +24,9 @@ def train(
     train: Annotated[list[Path], typer.Option(help="Training file; may be given again.")],
     dev: Annotated[list[Path], typer.Option(help="Development file, for early stopping.")],
     out: Annotated[Path, typer.Option(help="Folder for the run; started again, it goes on.")],
-    elmo: Elmo = None,
+    elmo: Annotated[
+        str | None, typer.Option(help="ELMo model; default: the one that ships with elmokit.")
+    ] = None,
     finetuned: Annotated[
         str | None, typer.Option(help="Use this fine-tuned ELMo model instead.")
     ] = None,
@@ -76,7 +76,7 @@ def train(
 def eval(
     folder: Folder,
     test: Annotated[list[Path], typer.Option(help="Labelled file in the task's format.")],
-    elmo: Elmo = None,
+    elmo: ItsElmo = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     device: Device = "cpu",
 ) -> None:
@@ -97,7 +97,7 @@ def eval(
 def predict(
     folder: Folder,
     file: Annotated[str, typer.Argument(help="Plain text, or - for standard input.")],
-    elmo: Elmo = None,
+    elmo: ItsElmo = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON lines.")] = False,
     labelled: Annotated[
         bool, typer.Option("--labelled", help="FILE is in the training format, not plain text.")
