@@ -275,7 +275,7 @@ def test_weights_are_drawn_from_the_top_layer_down() -> None:
     assert mix_table(weights).rows[0] == ("SRL, input", "0.20", "0.50", "0.30", "1.25", "3")
     svg = mix_picture(weights).svg
     assert svg.count("0.30") == 1
-    assert "gamma 1.25" in svg
+    assert "γ 1.25" in svg
     assert "nan" not in svg
 
 

@@ -18,6 +18,8 @@ PLACES = ("input", "output")
 BOTH = "input + output"
 """The variant of ``analyse places`` that learns both mixes."""
 
+GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
+
 
 class Mix(NamedTuple):
     """The weights of a task at a place, softmax-normalised, the token layer first."""
@@ -133,11 +135,11 @@ def mix_picture(result: MixWeights) -> Picture:
     """Tasks as columns, layers as rows from the top down, input and output apart."""
     names = _layer_names(result.num_layers)[::-1]
     columns = [
-        f"{TITLES.get(mix.task, mix.task)}\n{mix.place}\ngamma {mix.gamma:.2f}"
+        f"{TITLES.get(mix.task, mix.task)}\n{mix.place}\n{GAMMA} {mix.gamma:.2f}"
         for mix in result.mixes
     ]
     values = np.full((len(names), len(columns)), np.nan)
     for column, mix in enumerate(result.mixes):
         values[-len(mix.weights) :, column] = mix.weights[::-1]
-    caption = "Softmax-normalised weights that each task learned for each layer, and its gamma"
+    caption = f"Softmax-normalised weights that each task learned for each layer, and its {GAMMA}"
     return heat_map("mix-weights", caption, names, columns, values)

@@ -148,6 +148,7 @@ def curves(
         axes.errorbar(line.x, line.y, yerr=line.spread, label=line.label, capsize=2, **style)
     if is_log_x:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.grid(color="#e5e5e5")
     axes.legend(fontsize=8, frameon=False)

@@ -171,7 +171,7 @@ def efficiency_pictures(results: Sequence[SampleEfficiency]) -> list[Picture]:
     for result in results:
         title = TITLES.get(result.task, result.task)
         lines = []
-        for label, name in (("with ELMo", "elmo"), ("baseline", "baseline")):
+        for label, name in (("baseline", "baseline"), ("with ELMo", "elmo")):
             scores = [getattr(point, name) for point in result.points]
             means = [statistics.mean(values) for values in scores]
             deviations = [statistics.stdev(v) if len(v) > 1 else 0.0 for v in scores]
@@ -188,14 +188,10 @@ def efficiency_pictures(results: Sequence[SampleEfficiency]) -> list[Picture]:
 
 
 def _epochs_picture(result: SampleEfficiency, title: str) -> Picture:
+    scores = {"baseline": result.baseline_epochs, "with ELMo": result.elmo_epochs}
     lines = [
-        Line("with ELMo", range(1, len(result.elmo_epochs) + 1), result.elmo_epochs),
-        Line(
-            "baseline",
-            range(1, len(result.baseline_epochs) + 1),
-            result.baseline_epochs,
-            is_dashed=True,
-        ),
+        Line(label, range(1, len(by_epoch) + 1), by_epoch, is_dashed=label == "baseline")
+        for label, by_epoch in scores.items()
     ]
     caption = f"{title}: development {result.measure} against epochs, all training data"
     return curves(f"epochs-{result.task}", caption, lines, "epoch", result.measure)
