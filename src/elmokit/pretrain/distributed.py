@@ -108,6 +108,15 @@ class World:
         return [got[:n] for got, n in zip(self._gather_equal(padded), lengths, strict=True)]
 
 
+_ended: list[object] = []
+"""Groups that are done with, kept until the process ends.
+
+Whoever lets go of a group last (DistributedDataParallel does, at the end of a run) waits for gloo's
+thread with Python's lock in hand, and that thread may want the lock to free its last tensor: both
+then wait for ever. When the process ends, the thread has nothing left to free.
+"""
+
+
 @contextmanager
 def joined_world(name: str) -> Iterator[World]:
     """Join the processes ``torchrun`` started; alone otherwise. ``name``: of a device."""
@@ -127,6 +136,7 @@ def joined_world(name: str) -> Iterator[World]:
     # torchrun counts for each machine apart, and does not count a machine that came later.
     restarts = world.values(int(has_restarted or number > 1))
     yield replace(world, is_restart=any(restarts))
+    _ended.append(dist.group.WORLD)
     dist.destroy_process_group()  # not after an error: the others may be gone
 
 
