@@ -35,8 +35,8 @@ lint: $(VENV)/.dev  ## ruff
 types: $(VENV)/.dev  ## mypy --strict on src
 	$(BIN)/mypy
 
-unit: $(VENV)/.dev  ## pytest
-	$(BIN)/pytest
+unit: $(VENV)/.dev  ## pytest, one process per core, each with one thread
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 
 bench: $(VENV)/.dev  ## the speed ratios of docs/benchmarks.md
 	$(BIN)/python benchmarks/inference.py

@@ -13,7 +13,7 @@ def main(path: str) -> None:
     facts: dict[str, float] = {}
     started = time.perf_counter()
     from elmokit import load
-    from elmokit.weights.sample import SAMPLE_SENTENCES
+    from elmokit.embed.sample_sentences import SAMPLE_SENTENCES
 
     facts["import_seconds"] = _lap(started)
     started = time.perf_counter()

@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import torch
 
-from elmokit.pretrain.checkpoint import Checkpoints, read_checkpoint
-from elmokit.pretrain.prepare import PrepareConfig, prepare
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
+from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint
 
 T = TypeVar("T")
 SETTINGS = [

@@ -11,8 +11,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from elmokit.pretrain.loop import train
-from elmokit.pretrain.recipe import read_recipe
+from elmokit.pretrain.config import read_recipe
+from elmokit.pretrain.training.loop import train
 
 
 def perplexity(data: Path, out: Path, negatives: int, tokens: int) -> float:

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.analysis.kneser_ney import Row, parse_seen, row_of
-from elmokit.analysis.perplexities import perplexities, perplexity_table
-from elmokit.pretrain.corpus import Corpus
+from elmokit.analysis.lm.kneser_ney import Row, parse_seen, row_of
+from elmokit.analysis.lm.perplexities import perplexities, perplexity_table
+from elmokit.pretrain.corpus.corpus import Corpus
 
 
 def write_text(row: Row, path: Path) -> None:

@@ -11,10 +11,10 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from elmokit.analysis.part_of_speech import read_pos_data
+from elmokit.analysis.probes.part_of_speech import read_pos_data
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.perplexity import Perplexity, perplexity_of
-from elmokit.pretrain.prepare import PrepareConfig, prepare
-from elmokit.tasks.readers.sentiment import read_sentiment
+from elmokit.tasks.data.sentiment import read_sentiment
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 

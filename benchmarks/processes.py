@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from elmokit.pretrain.run_log import read_log
+from elmokit.pretrain.training.run_folder import read_log
 
 
 def perplexity(data: Path, out: Path, processes: int, tokens: int) -> float:

@@ -23,16 +23,16 @@ from pathlib import Path
 
 import torch
 
-from elmokit.analysis.encoders import BiLmEncoder
-from elmokit.analysis.part_of_speech import part_of_speech_probe, read_pos_data
-from elmokit.analysis.senses import DEVELOPMENT_SET, read_sense_data, word_senses
+from elmokit.analysis.encoders.bilm import BiLmEncoder
+from elmokit.analysis.probes.part_of_speech import part_of_speech_probe, read_pos_data
+from elmokit.analysis.probes.senses import DEVELOPMENT_SET, read_sense_data, word_senses
 from elmokit.embed.embedder import Embedder
 from elmokit.files import write_json
-from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.distributed import World
-from elmokit.pretrain.loop import Trainer, TrainResult
-from elmokit.pretrain.recipe import read_recipe
-from elmokit.pretrain.start import first_weights
+from elmokit.pretrain.config import read_recipe
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.training.distributed import World
+from elmokit.pretrain.training.initial_weights import first_weights
+from elmokit.pretrain.training.loop import Trainer, TrainResult
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -42,7 +42,8 @@ SEMCOR_SENTENCES = 8_000
 PACE_TOKENS = 25_600
 BASE = [
     "lstm.dim=512", "train.batch_size=64", "train.num_negatives=2048", "train.learning_rate=0.002",
-    "train.window=20", "train.decay_share=1.0", "train.evaluate_every=1000000",
+    "train.window=20", "train.decay_share=1.0", "train.warmup_share=0.02", "train.average=0",
+    "train.evaluate_every=1000000",
     "train.checkpoint_every=1000000",
 ]  # fmt: skip
 CHANGES: dict[str, list[str]] = {

@@ -25,13 +25,13 @@ from torch.nn.utils.rnn import pad_sequence
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.bilm import BiLm
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.batches import shuffled_batches
-from elmokit.tasks.benchmark_data import FOLDERS, benchmark_splits
-from elmokit.tasks.layer_cache import LayerCache
+from elmokit.tasks.data.batches import shuffled_batches
+from elmokit.tasks.data.benchmark_sets import FOLDERS, benchmark_splits
+from elmokit.tasks.inputs.layer_cache import LayerCache
+from elmokit.tasks.inputs.token_vectors import TokenVectors
+from elmokit.tasks.inputs.word_vectors import build_word_table
 from elmokit.tasks.run import configured
-from elmokit.tasks.token_vectors import TokenVectors
-from elmokit.tasks.word_vectors import build_word_table
+from elmokit.tasks.task import find_task
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 

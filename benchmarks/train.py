@@ -23,13 +23,13 @@ from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.lstm import LstmStack, LstmState, ProjectedLstm
 from elmokit.model.softmax import Softmax
-from elmokit.pretrain.batches import Batch, BatchMaker, DirectionBatch
-from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.objective import Objective
-from elmokit.pretrain.optimizers import Optimizers
-from elmokit.pretrain.prepare import PrepareConfig, prepare
-from elmokit.pretrain.recipe import TrainConfig
-from elmokit.pretrain.windows import Lanes, Windows
+from elmokit.pretrain.config import TrainConfig
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
+from elmokit.pretrain.training.batches import Batch, BatchMaker, DirectionBatch
+from elmokit.pretrain.training.objective import Objective
+from elmokit.pretrain.training.optimizers import Optimizers
+from elmokit.pretrain.training.windows import Lanes, Windows
 from elmokit.text.token_ids import TokenIds
 
 BATCH, WINDOW, NEGATIVES, NUM_WORDS = 128, 20, 8192, 50_000

@@ -10,8 +10,7 @@ import sys
 import torch
 from torch import Tensor, nn
 
-import elmokit
-from elmokit import Elmo, batch_tokens
+from elmokit import Elmo
 
 SENTENCES = [
     ["Olivia", "went", "to", "Paris", "."],
@@ -36,9 +35,9 @@ class Tagger(nn.Module):
 
 
 torch.manual_seed(0)
-embedder = elmokit.load(sys.argv[1] if len(sys.argv) > 1 else None)
-model = Tagger(Elmo(embedder.bilm, num_mixes=2, dropout=0.1), embedder.dim, num_tags=2)
-batch = batch_tokens(SENTENCES, embedder.indexer)
+elmo = Elmo(sys.argv[1] if len(sys.argv) > 1 else "en-small", num_mixes=2, dropout=0.1)
+model = Tagger(elmo, elmo.bilm.config.vector_dim, num_tags=2)
+batch = elmo.batch(SENTENCES)
 tags = torch.full(batch.rows.shape, -100)  # what cross_entropy ignores: padding
 for row, sentence in enumerate(SENTENCES):
     tags[row, : len(sentence)] = torch.tensor([int(token[0].isupper()) for token in sentence])

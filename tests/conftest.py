@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from random_files import BilmTfSpec, ManyLangsSpec, write_bilm_tf_files, write_manylangs_files
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.model.bilm import BiLm
@@ -23,11 +24,17 @@ settings.load_profile("elmokit")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder ``shared`` beside the repository: published fixtures and real data."""
+    """The folder ``shared`` beside the repository: real data."""
     path = Path(__file__).parents[2] / "shared"
     if not path.is_dir():
-        pytest.skip(f"{path} is absent: published fixtures cannot be compared")
+        pytest.skip(f"{path} is absent: real data cannot be read")
     return path
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """A tiny published biLM with its outputs; see tests/fixtures/README.md."""
+    return Path(__file__).parent / "fixtures" / "elmo"
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +53,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(20180215)
+
+
+WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "naïve", "sat")
+
+
+@pytest.fixture
+def bilm_tf(tmp_path: Path) -> Path:
+    """Characters, with a softmax and its vocabulary."""
+    folder = tmp_path / "bilm-tf"
+    write_bilm_tf_files(folder, BilmTfSpec(softmax_words=WORDS))
+    return folder
+
+
+@pytest.fixture
+def word_model(tmp_path: Path) -> Path:
+    folder = tmp_path / "words"
+    write_bilm_tf_files(folder, BilmTfSpec(words=WORDS))
+    return folder
+
+
+@pytest.fixture
+def manylangs(tmp_path: Path) -> Path:
+    folder = tmp_path / "manylangs"
+    write_manylangs_files(folder, ManyLangsSpec())
+    return folder

@@ -2,7 +2,7 @@
 
     text -> tokens -> character ids -> token vectors -> biLM layers -> mix -> task
 
->>> elmo = elmokit.load("path/to/model")                 # doctest: +SKIP
+>>> elmo = elmokit.load("en-small")                      # doctest: +SKIP
 >>> vectors = elmo.embed(["I like apples."])             # doctest: +SKIP
 """
 
@@ -11,25 +11,49 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elmokit.config import ModelConfig as ModelConfig
+    from elmokit.embed.elmo import Elmo as Elmo
+    from elmokit.embed.embedder import CarriedLayers as CarriedLayers
     from elmokit.embed.embedder import Embedder as Embedder
     from elmokit.embed.load import load as load
     from elmokit.embed.mix import Mix as Mix
+    from elmokit.embed.sentences import EmbeddedText as EmbeddedText
     from elmokit.errors import InputError as InputError
     from elmokit.model.bilm import BiLm as BiLm
-    from elmokit.model.elmo import Elmo as Elmo
-    from elmokit.model.elmo import batch_tokens as batch_tokens
+    from elmokit.model.bilm import BiLmOutput as BiLmOutput
+    from elmokit.model.bilm import BiLmState as BiLmState
+    from elmokit.model.packing import TokenBatch as TokenBatch
+    from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.text.sentences import Sentence as Sentence
+    from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
+    from elmokit.text.token_ids import TokenIds as TokenIds
+    from elmokit.text.token_ids import TokenIndexer as TokenIndexer
+    from elmokit.text.tokenize import Token as Token
+    from elmokit.text.tokenize import tokenize as tokenize
+    from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "load": "elmokit.embed.load",
     "Embedder": "elmokit.embed.embedder",
+    "CarriedLayers": "elmokit.embed.embedder",
+    "EmbeddedText": "elmokit.embed.sentences",
     "Mix": "elmokit.embed.mix",
+    "Elmo": "elmokit.embed.elmo",
+    "TokenBatch": "elmokit.model.packing",
+    "batch_tokens": "elmokit.model.packing",
     "BiLm": "elmokit.model.bilm",
-    "Elmo": "elmokit.model.elmo",
+    "BiLmOutput": "elmokit.model.bilm",
+    "BiLmState": "elmokit.model.bilm",
     "ScalarMix": "elmokit.model.scalar_mix",
-    "batch_tokens": "elmokit.model.elmo",
+    "PretrainedModel": "elmokit.weights.pretrained",
+    "TokenIndexer": "elmokit.text.token_ids",
+    "TokenIds": "elmokit.text.token_ids",
+    "Token": "elmokit.text.tokenize",
+    "tokenize": "elmokit.text.tokenize",
+    "Sentence": "elmokit.text.sentences",
+    "SentenceSplitter": "elmokit.text.sentences",
     "ModelConfig": "elmokit.config",
     "InputError": "elmokit.errors",
 }

@@ -3,20 +3,30 @@
 Every dataclass checks itself when it is built, so a model or a run that exists is a valid one.
 """
 
-import dataclasses
-import types
-import typing
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from elmokit.errors import InputError
 
-T = TypeVar("T")
+MOST_LAYERS = 64
+MOST_FILTER_GROUPS = 64
+WIDEST = 1 << 16
+"""Of cells, projections, filters and vectors: 16 times the published sizes."""
+MOST_CHARACTERS = 1 << 12
+"""Per token."""
+MOST_ROWS = 1 << 26
+"""Of a table of characters or words."""
 
 
 def require(condition: bool, message: str) -> None:
+    """Refuse a setting with a sentence that names it."""
     if not condition:
         raise InputError(message)
+
+
+def require_at_most(name: str, value: int, limit: int) -> None:
+    """Refuse a size that no model has: files of strangers are not to exhaust memory."""
+    require(value <= limit, f"{name} must be at most {limit:,}, got {value:,}")
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,22 @@ class CharCnnConfig:
 
     def __post_init__(self) -> None:
         require(len(self.filters) > 0, "char_cnn.filters must name at least one (width, number)")
+        require(
+            len(self.filters) <= MOST_FILTER_GROUPS,
+            f"char_cnn.filters must have at most {MOST_FILTER_GROUPS} pairs, "
+            f"got {len(self.filters):,}",
+        )
+        require_at_most("char_cnn.max_characters", self.max_characters, MOST_CHARACTERS)
+        require_at_most("char_cnn.num_highway", self.num_highway, MOST_LAYERS)
+        require_at_most("char_cnn.embedding_dim", self.embedding_dim, WIDEST)
+        require_at_most("char_cnn.num_characters", self.num_characters, MOST_ROWS)
+        require(self.embedding_dim >= 1, "char_cnn.embedding_dim must be at least 1")
         for width, number in self.filters:
             require(
                 width >= 1 and number >= 1,
                 f"char_cnn.filters: width and number must be at least 1, got [{width}, {number}]",
             )
+        require_at_most("the number of char_cnn.filters", self.num_filters, WIDEST)
         require(
             max(width for width, _ in self.filters) <= self.max_characters,
             f"char_cnn.filters: widest filter exceeds max_characters = {self.max_characters}",
@@ -67,6 +88,8 @@ class WordTableConfig:
     def __post_init__(self) -> None:
         require(self.num_words >= 1, f"words.num_words must be at least 1, got {self.num_words}")
         require(self.dim >= 1, f"words.dim must be at least 1, got {self.dim}")
+        require_at_most("words.num_words", self.num_words, MOST_ROWS)
+        require_at_most("words.dim", self.dim, WIDEST)
 
 
 @dataclass(frozen=True)
@@ -91,6 +114,7 @@ class LstmConfig:
         for name in ("dim", "projection_dim", "num_layers"):
             value = getattr(self, name)
             require(value >= 1, f"lstm.{name} must be at least 1, got {value}")
+            require_at_most(f"lstm.{name}", value, MOST_LAYERS if name == "num_layers" else WIDEST)
         for name in ("cell_clip", "projection_clip"):
             value = getattr(self, name)
             require(value is None or value > 0, f"lstm.{name} must be positive, got {value}")
@@ -137,59 +161,3 @@ class ModelConfig:
     def vector_dim(self) -> int:
         """D = 2P, the width of every layer."""
         return 2 * self.lstm.projection_dim
-
-
-def to_dict(config: Any) -> dict[str, Any]:
-    """A dataclass as plain JSON values."""
-    return dataclasses.asdict(config)
-
-
-def from_dict(kind: type[T], values: Any, where: str) -> T:
-    """Build a (nested) dataclass from plain values; ``where`` names the file in errors."""
-    if not isinstance(values, dict):
-        raise InputError(f"{where}: expected a table of settings, got {values!r}")
-    hints = typing.get_type_hints(kind)
-    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for name in values:
-        if name not in known:
-            raise InputError(
-                f"{where}: unknown setting {name!r}; known are {', '.join(sorted(known))}"
-            )
-    converted = {
-        name: _convert(hints[name], value, f"{where}: {name}") for name, value in values.items()
-    }
-    try:
-        return kind(**converted)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except TypeError as error:
-        raise InputError(f"{where}: {str(error).split('__init__() ')[-1]}") from None
-
-
-def _convert(hint: Any, value: Any, where: str) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in arguments:
-            return None
-        return _convert(next(a for a in arguments if a is not type(None)), value, where)
-    if origin is Literal:
-        if value not in arguments:
-            raise InputError(
-                f"{where} must be one of {', '.join(map(repr, arguments))}; got {value!r}"
-            )
-        return value
-    if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            raise InputError(f"{where} must be a list, got {value!r}")
-        if arguments[-1] is Ellipsis:
-            return tuple(_convert(arguments[0], item, where) for item in value)
-        if len(arguments) != len(value):
-            raise InputError(f"{where} must have {len(arguments)} values, got {value!r}")
-        return tuple(_convert(a, item, where) for a, item in zip(arguments, value, strict=True))
-    if dataclasses.is_dataclass(hint):
-        return from_dict(typing.cast(type[Any], hint), value, where)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise InputError(f"{where} must be {hint.__name__}, got {value!r}")
-    return value

@@ -1,14 +1,40 @@
 """Where tensors live: a name that the user gave, checked before any work is done."""
 
+from pathlib import Path
+
 import torch
 
 from elmokit.errors import InputError
 
+AUTO = "auto"
+CPUINFO = Path("/proc/cpuinfo")
+
 
 def usable_device(name: str | torch.device) -> torch.device:
-    """The device of that name, if this torch on this machine can use it."""
+    """The device of that name, if this torch on this machine can use it.
+
+    ``auto`` is the first GPU that torch can use, else the CPU.
+    """
+    if name == AUTO:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:  # torch has no one type for it
         reason = str(error).splitlines()[0]
         raise InputError(f"device {name}: cannot be used here ({reason}); use cpu") from None
+
+
+def multiplies_bfloat16_fast(device: torch.device) -> bool:
+    """Whether the device has instructions for bfloat16 products; without, they are very slow."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    return device.type == "cpu" and not {"avx512_bf16", "amx_bf16"}.isdisjoint(_cpu_flags())
+
+
+def _cpu_flags() -> set[str]:
+    """What Linux says about an x86 processor; empty elsewhere."""
+    try:
+        lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return set()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())

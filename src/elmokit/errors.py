@@ -16,6 +16,12 @@ def in_one_sentence(error: InputError | OSError) -> str:
     return str(error)
 
 
+def reason_of(error: BaseException) -> str:
+    """The first line of what another library says, or the name of its error, bounded in length."""
+    lines = str(error).splitlines()
+    return (lines[0][:200] if lines else "") or type(error).__name__
+
+
 def missing_extra(package: str, extra: str, purpose: str) -> InputError:
     """The error to raise when an optional dependency is not installed."""
     return InputError(f"{purpose} needs {package}: install it with  pip install 'elmokit[{extra}]'")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tiny_senses import write_senses
 
-from elmokit.analysis.encoders import untrained
-from elmokit.analysis.task_runs import make_grid
+from elmokit.analysis.encoders.bilm import untrained
+from elmokit.analysis.experiments.runs import make_grid
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
 from elmokit.tasks.grid import Grid
 from elmokit.text.token_ids import TokenIndexer

@@ -1,9 +1,10 @@
 """The commands as a person types them, on a tiny model."""
 
+from json import loads
 from pathlib import Path
 
 import pytest
-from test_kneser_ney import corpus_and_model
+from zipf_text import corpus_and_model
 
 from elmokit.cli import main
 
@@ -35,7 +36,7 @@ def test_demo_prints_tables_and_draws(run, tiny_elmo: Path, tmp_path: Path) -> N
 
 
 def test_demo_without_matplotlib_says_so(run, tiny_elmo: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr("elmokit.analysis.pictures.can_draw", lambda: False)
+    monkeypatch.setattr("elmokit.figures.can_draw", lambda: False)
     status, out, _ = run("demo", "-m", tiny_elmo)
     assert status == 0
     assert "elmokit[plot]" in out
@@ -59,7 +60,7 @@ def test_index_then_neighbours(run, tiny_elmo: Path, tmp_path: Path) -> None:  #
     assert "11 tokens of 3 sentences, layers 1, 2, exact" in out
     status, out, _ = run("neighbours", index, "A good *play*.", "-m", tiny_elmo, "-n", 2)
     assert status == 0
-    assert "Nearest uses at layer 2: A good *play* ." in out
+    assert "Nearest occurrences at layer 2: A good *play* ." in out
     status, _, complaint = run("neighbours", index, "A good play.", "-m", tiny_elmo)
     assert status == 1
     assert "asterisks" in complaint
@@ -106,6 +107,66 @@ def test_uses_command_draws_a_map(run, tiny_elmo: Path, tmp_path: Path, wsd: Pat
     assert status == 0
     assert "| play, noun 1 " in out
     assert picture.exists()
+
+
+def test_former_spellings_are_accepted_and_not_shown(  # type: ignore[no-untyped-def]
+    run, tiny_elmo: Path, tmp_path: Path, wsd: Path
+) -> None:
+    (tmp_path / "text.txt").write_text("They play. A play ends.\n")
+    run("index", tmp_path / "text.txt", "-o", tmp_path / "index", "-m", tiny_elmo)
+    asked = ("neighbours", tmp_path / "index", "A *play*.", "-m", tiny_elmo)
+    assert run(*asked, "--count", 1)[:2] == run(*asked, "--top=1")[:2] == run(*asked, "-n", 1)[:2]
+    _, out, _ = run("neighbours", "--help")
+    assert "--top" in out
+    assert "--count" not in out
+    assert "uses" not in run("analyse", "--help")[1].split()
+    assert run("demo", "-m", tiny_elmo, "--out", tmp_path / "demo.png")[0] == 0
+    assert (tmp_path / "demo.png").exists()
+
+
+def test_commands_say_what_they_wrote_and_print_json(  # type: ignore[no-untyped-def]
+    run, tiny_elmo: Path, tmp_path: Path
+) -> None:
+    sentences = ("A play.", "They play.")
+    picture, json = tmp_path / "c.svg", tmp_path / "c.json"
+    files = ("--picture", picture, "--json", json)
+    status, out, said = run("compare", "play", *sentences, "-m", tiny_elmo, *files)
+    assert status == 0
+    assert said.splitlines() == [f"wrote {json}", f"wrote {picture}"]
+    status, out, _ = run("compare", "play", *sentences, "-m", tiny_elmo, "--json", "-")
+    assert loads(out) == loads(json.read_text())
+
+
+def test_neighbours_by_the_sentence_mean(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "text.txt").write_text("They play. A play ends.\n")
+    model = f"plus-mean:{tiny_elmo}"
+    run("index", tmp_path / "text.txt", "-o", tmp_path / "index", "-m", model)
+    status, out, _ = run("neighbours", tmp_path / "index", "A *play*.", "-m", model)
+    assert status == 0
+    assert "Nearest occurrences at layer 2" in out
+    status, _, complaint = run("neighbours", tmp_path / "index", "A *play*.", "-m", tiny_elmo)
+    assert status == 1
+    assert "another model (tiny, plus sentence mean)" in complaint
+
+
+def test_sense_separation_and_its_former_name_refuse_too_little_text(  # type: ignore[no-untyped-def]
+    run, tiny_elmo: Path, wsd: Path
+) -> None:
+    for name in ("sense-separation", "homonyms"):
+        status, _, complaint = run("analyse", name, tiny_elmo, "--data", wsd)
+        assert status == 1
+        assert "ask for fewer occurrences per sense" in complaint
+
+
+def test_sections_of_a_report_may_be_repeated(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    status, out, _ = run(
+        "report", "-o", tmp_path / "report", "-m", tiny_elmo, "--data", tmp_path,
+        "--only", "demo", "--only", "pos,uses",
+    )  # fmt: skip
+    assert status == 0
+    assert "left out: pos" in out
+    assert "left out: occurrences" in out
+    assert "report.html: demo" in out
 
 
 def test_perplexity_command_stands_beside_an_ngram(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

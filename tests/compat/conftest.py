@@ -9,7 +9,7 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.vocabulary import Vocabulary
-from elmokit.weights.bilm_tf import write_bilm_tf
+from elmokit.weights.bilm_tf.write import write_bilm_tf
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel

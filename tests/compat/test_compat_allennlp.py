@@ -136,7 +136,7 @@ def test_a_loaded_model_can_take_the_place_of_the_files(ours: Embedder) -> None:
 
 
 def test_ids_of_another_width_are_refused(elmo: Elmo) -> None:
-    with pytest.raises(InputError, match="20 characters a token, but the model reads 50"):
+    with pytest.raises(InputError, match="20 characters per token, but the model reads 50"):
         elmo(batch_to_ids(SENTENCES, 20))
 
 

@@ -8,8 +8,8 @@ import pytest
 from elmokit.compat import seqvec
 from elmokit.compat.elmoformanylangs import Embedder as ManyLangsEmbedder
 from elmokit.compat.simple_elmo import ElmoModel
-from elmokit.embed.command import run_convert
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.files.command import run_convert
 from elmokit.errors import InputError
 
 SENTENCES = [["the", "cat", "sat", "."], ["cat"], []]

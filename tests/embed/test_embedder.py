@@ -1,5 +1,8 @@
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from tiny_config import TINY
 
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import load
 from elmokit.embed.mix import Mix
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
@@ -31,6 +35,15 @@ def test_layers_have_the_promised_shape_and_type(elmo: Embedder) -> None:
     layers = elmo.layers(SENTENCES)
     assert [array.shape for array in layers] == [(3, 4, 10), (3, 1, 10), (3, 0, 10), (3, 5, 10)]
     assert all(array.dtype == np.float32 for array in layers)
+
+
+def test_padded_layers_are_the_layers_and_zeros(elmo: Embedder) -> None:
+    padded = elmo.padded_layers(SENTENCES, batch_tokens=6)
+    assert padded.shape == (4, 3, 5, 10)
+    for row, array in zip(padded.numpy(), elmo.layers(SENTENCES), strict=True):
+        np.testing.assert_allclose(row[:, : array.shape[1]], array, atol=1e-5)
+        assert not row[:, array.shape[1] :].any()
+    assert elmo.padded_layers([[]]).shape == (1, 3, 0, 10)
 
 
 @settings(max_examples=30, deadline=None)
@@ -87,6 +100,8 @@ def test_mixes_are_what_their_names_say(elmo: Embedder) -> None:
     assert_same(elmo.embed(SENTENCES, "sum"), [array.sum(0) for array in layers])
     assert_same(elmo.embed(SENTENCES, "top"), [array[-1] for array in layers])
     assert_same(elmo.embed(SENTENCES, 1), [array[1] for array in layers])
+    assert_same(elmo.embed(SENTENCES, -1), [array[-1] for array in layers])
+    assert_same(elmo.embed(SENTENCES, np.int64(-3)), [array[0] for array in layers])
     joined = [np.concatenate(list(array), axis=1) for array in layers]
     assert_same(elmo.embed(SENTENCES, "concat"), joined)
     mix = Mix((0.5, 0.2, 0.3), gamma=2.0)
@@ -94,7 +109,7 @@ def test_mixes_are_what_their_names_say(elmo: Embedder) -> None:
     assert_same(elmo.embed(SENTENCES, mix), weighed)
 
 
-@pytest.mark.parametrize("mix", ["mean", 3, -1, True, Mix((1.0, 1.0)), None])
+@pytest.mark.parametrize("mix", ["mean", 3, -4, True, Mix((1.0, 1.0)), None])
 def test_a_mix_the_model_cannot_make_is_refused(elmo: Embedder, mix: object) -> None:
     with pytest.raises(InputError):
         elmo.embed(SENTENCES, mix)  # type: ignore[arg-type]
@@ -180,7 +195,7 @@ def test_carried_state_equals_one_long_run(elmo: Embedder) -> None:
     again = elmo.carry([["four"], ["five", "six"]])
     assert np.abs(second.layers[0][1:] - again.layers[0][1:]).max() > 1e-4
     np.testing.assert_allclose(second.layers[0][0], again.layers[0][0], atol=1e-6)
-    other_way = elmo.carry([["five", "six"]], _row(first.state, 1))
+    other_way = elmo.carry([["five", "six"]], first.state.rows(1, 2))
     assert_same(second.layers[1:], other_way.layers)
 
 
@@ -204,11 +219,11 @@ def test_more_sentences_than_rows_start_from_zeros(elmo: Embedder) -> None:
 
 
 def test_a_start_of_ones_own_is_used_for_every_sentence(elmo: Embedder) -> None:
-    state = _row(elmo.carry([["warm", "up"]]).state, 0)
+    state = elmo.carry([["warm", "up"]]).state.rows(0, 1)
     warmed = elmo.layers([["a"], ["b", "c"]], start=state)
-    assert_same(warmed, elmo.carry([["a"], ["b", "c"]], _twice(state)).layers)
+    assert_same(warmed, elmo.carry([["a"], ["b", "c"]], state.join(state)).layers)
     with pytest.raises(InputError, match="one row"):
-        elmo.layers([["a"]], start=_twice(state))
+        elmo.layers([["a"]], start=state.join(state))
 
 
 def test_a_model_settles_on_ones_own_sentences(make_embedder: Callable[..., Embedder]) -> None:
@@ -247,13 +262,101 @@ def test_attributes_describe_the_model(elmo: Embedder) -> None:
     assert repr(elmo) == "Embedder('a/tiny', layers=3, dim=10)"
 
 
-def _row(state: object, number: int) -> object:
-    from elmokit.embed.embedder import _rows
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"a": "b"}, r"got a dictionary: use its \.values\(\)"),
+        (["fine", float("nan")], r"got nan \(sentence 1, counted from 0\); fill in"),
+        (["fine", {"a": 1}], "a string or a list of strings, got {'a': 1}"),
+    ],
+)
+def test_what_would_be_embedded_as_nonsense_is_refused(
+    elmo: Embedder, given: object, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        elmo.embed(given)  # type: ignore[arg-type]
 
-    return _rows(state, number, number + 1)  # type: ignore[arg-type]
+
+def test_tables_and_documents_of_other_libraries_are_refused_by_name(elmo: Embedder) -> None:
+    class DataFrame(dict):  # type: ignore[type-arg]
+        pass
+
+    class Doc(list):  # type: ignore[type-arg]
+        sents = ()
+
+    with pytest.raises(InputError, match="got a DataFrame: give one of its columns"):
+        elmo.embed(DataFrame())
+    with pytest.raises(InputError, match="got a spaCy Doc: use"):
+        elmo.embed(Doc())
 
 
-def _twice(state: object) -> object:
-    from elmokit.embed.embedder import _joined
+def test_calls_of_other_libraries_name_ours(elmo: Embedder) -> None:
+    with pytest.raises(AttributeError, match="has no 'encode'; here it is embed"):
+        elmo.encode(["a"])
+    with pytest.raises(AttributeError, match=r"has no 'nonsense'$"):
+        _ = elmo.nonsense
+    with pytest.raises(InputError, match="an Embedder is not called: use embed"):
+        elmo(["a"])
 
-    return _joined(state, state)  # type: ignore[arg-type]
+
+def test_no_tokens_at_once_is_refused(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match="batch_tokens must be at least 1, got 0"):
+        elmo.embed(SENTENCES, batch_tokens=0)
+
+
+def test_a_mix_of_numbers_that_are_none_is_refused() -> None:
+    with pytest.raises(InputError, match="must be finite"):
+        Mix((0.5, float("nan"), 0.5))
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_a_copy_gives_the_same_vectors(
+    make_embedder: Callable[..., Embedder], copied: Callable[[Embedder], Embedder]
+) -> None:
+    elmo = make_embedder()
+    elmo.cache_words(["cat", "dog"])
+    wanted = elmo.embed(SENTENCES)
+    other = copied(elmo)
+    assert_same(other.embed(SENTENCES), wanted)
+    with torch.no_grad():
+        other.bilm.encoder.projection.bias += 1.0
+    assert np.abs(other.embed(SENTENCES)[0] - wanted[0]).max() > 0.1
+    assert_same(elmo.embed(SENTENCES), wanted)
+
+
+def test_a_saved_model_is_loaded_again(
+    make_embedder: Callable[..., Embedder], tmp_path: Path
+) -> None:
+    elmo = make_embedder()
+    elmo.save(tmp_path / "model")
+    assert_same(load(tmp_path / "model").embed(SENTENCES), elmo.embed(SENTENCES))
+    assert elmo.device == torch.device("cpu")
+
+
+def test_tokens_offsets_and_vectors_come_together(elmo: Embedder) -> None:
+    text = "It can't be.  Mr. Doe left."
+    whole, given, empty = elmo.embed_text([text, ["two", "tokens"], ""])
+    assert [text[start:end] for start, end in whole.offsets or ()] == whole.tokens
+    assert whole.tokens[:4] == ["It", "ca", "n't", "be"]
+    assert_same([whole.vectors, given.vectors], elmo.embed([text, ["two", "tokens"]]))
+    assert (given.offsets, given.sentences) == (None, [(0, 2)])
+    assert empty.vectors.shape == (0, 10) and empty.tokens == []
+
+
+def test_sentences_of_a_paragraph_are_read_one_by_one(elmo: Embedder) -> None:
+    text = "It can't be.  Mr. Doe left."
+    [found] = elmo.embed_text([text], split_sentences=True)
+    first, second = (found.tokens[start:end] for start, end in found.sentences)
+    assert (first[-2:], second) == (["be", "."], ["Mr.", "Doe", "left", "."])
+    assert_same([found.vectors], [np.concatenate(elmo.embed([first, second]))])
+    assert [text[start:end] for start, end in found.offsets or ()] == found.tokens
+
+
+def test_progress_is_shown_when_asked_for(
+    elmo: Embedder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("elmokit.progress.LINE_EVERY_SECONDS", 0.0)
+    elmo.embed(SENTENCES)
+    assert capsys.readouterr().err == ""
+    elmo.embed(SENTENCES, show_progress=True)
+    assert "embed: 10 of 10 (100%) tokens" in capsys.readouterr().err

@@ -1,6 +1,8 @@
+import os
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 import torch
 
 from elmokit.embed import word_cache
@@ -80,3 +82,22 @@ def test_embedders_take_a_vocabulary_in_advance(make_embedder: Callable[..., Emb
     elmo.cache_words(["known", "words", "known"])
     layers = elmo.layers([["known", "unknown"]])[0]
     np.testing.assert_allclose(layers, make_embedder().layers([["known", "unknown"]])[0], atol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_process_forked_while_the_cache_is_in_use_can_use_its_own(elmo: Embedder) -> None:
+    torch.set_num_threads(1)
+    cache = WordCache(elmo.bilm.encoder, elmo.indexer)
+    with cache._lock:  # another thread is at work
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if len(cache.vectors(["one", "two"])) == 2 else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_very_long_words_are_not_kept(elmo: Embedder) -> None:
+    cache = WordCache(elmo.bilm.encoder, elmo.indexer)
+    assert len(cache.vectors(["a", "b" * 5000])) == 2
+    assert len(cache) == 0

@@ -8,7 +8,7 @@ from running import run_carried, run_fresh
 from small_bilm import INDEXER, small_bilm
 
 from elmokit.model.bilm import BiLm, BiLmState
-from elmokit.model.elmo import batch_tokens
+from elmokit.model.packing import batch_tokens
 
 TOKENS = st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "antidisestablish", "é", ""])
 SENTENCES = st.lists(st.lists(TOKENS, max_size=9), min_size=1, max_size=7)
@@ -63,8 +63,8 @@ def test_padding_does_not_change_vectors_and_is_zero_itself(
     )
     with torch.no_grad():
         table = BILM.encoder(batch.ids)
-        narrow = BILM(table, batch.rows, lengths).layers
-        wide = BILM(table, padded, lengths).layers
+        narrow = BILM.layers(table, batch.rows, lengths)
+        wide = BILM.layers(table, padded, lengths)
     width = batch.rows.shape[1]
     assert torch.allclose(wide[:, :, :width], narrow, atol=TOLERANCE, rtol=0.0)
     for row, length in enumerate(lengths):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from running import run_fresh
 from small_bilm import INDEXER, small_bilm
 
-from elmokit.model.elmo import batch_tokens
+from elmokit.model.packing import batch_tokens
 
 BILM = small_bilm(num_layers=3).double()
 WIDTH = BILM.config.lstm.projection_dim
@@ -47,7 +47,7 @@ def test_by_gradients_no_forward_output_depends_on_a_later_token_vector() -> Non
     bilm = small_bilm(num_layers=2).double()
     batch = batch_tokens([WORDS], INDEXER)
     table = bilm.encoder(batch.ids).detach().requires_grad_()
-    layers = bilm(table, batch.rows, [len(WORDS)]).layers[0]  # (L + 1, T, D)
+    layers = bilm.layers(table, batch.rows, [len(WORDS)])[0]  # (L + 1, T, D)
     rows = batch.rows[0].tolist()
     for place in range(len(WORDS)):
         for side, hidden_places in (

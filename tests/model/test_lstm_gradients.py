@@ -5,10 +5,11 @@ import torch
 from small_bilm import INDEXER, small_bilm
 from torch import Tensor
 
-from elmokit.model.bilm import BEGIN_ROW, END_ROW, BiLm
-from elmokit.model.elmo import Elmo, batch_tokens
+from elmokit.embed.elmo import Elmo
+from elmokit.model.bilm import BiLm
 from elmokit.model.lstm import ProjectedLstm
 from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, run_packed
+from elmokit.model.packing import BEGIN_ROW, END_ROW, batch_tokens
 from elmokit.model.scalar_mix import ScalarMix
 
 SENTENCES = [["the", "cat", "sat"], ["on"], ["a", "mat", "the", "cat"]]
@@ -175,7 +176,7 @@ def test_only_what_is_trainable_gets_a_gradient() -> None:
     bilm = small_bilm().requires_grad_(False)
     bilm.forward_lstm.layers[1].requires_grad_(True)
     batch = batch_tokens(SENTENCES, INDEXER)
-    layers = bilm(bilm.encoder(batch.ids), batch.rows, batch.lengths.tolist()).layers
+    layers = bilm.layers(bilm.encoder(batch.ids), batch.rows, batch.lengths.tolist())
     layers.square().sum().backward()
     for name, weight in bilm.named_parameters():
         assert (weight.grad is not None) == name.startswith("forward_lstm.layers.1."), name
@@ -196,5 +197,5 @@ def test_the_state_that_is_carried_on_passes_gradients() -> None:
     start = bilm.zero_state(3)
     cell = torch.randn_like(start.forward.cell).requires_grad_()
     carried = start._replace(forward=start.forward._replace(cell=cell))
-    bilm(table, batch.rows, batch.lengths.tolist(), carried=carried).layers.sum().backward()
+    bilm.carry(table, batch.rows, batch.lengths.tolist(), carried).layers.sum().backward()
     assert (cell.grad.abs().amax(dim=(0, 2)) > 0).all()

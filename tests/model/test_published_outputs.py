@@ -17,11 +17,6 @@ NUM_STREAMS, NUM_SENTENCES = 3, 10
 
 
 @pytest.fixture(scope="module")
-def published(shared: Path) -> Path:
-    return shared / "fixtures" / "elmo"
-
-
-@pytest.fixture(scope="module")
 def model(published: Path) -> PretrainedModel:
     return load_pretrained(published / "lm_weights.hdf5")
 

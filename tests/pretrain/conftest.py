@@ -5,7 +5,7 @@ import pytest
 import torch
 from tiny_corpus import prepare_tiny
 
-from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.corpus.corpus import Corpus
 
 
 @pytest.fixture(scope="session")

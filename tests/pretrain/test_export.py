@@ -10,14 +10,14 @@ from tiny_corpus import tiny_recipe, write_sentences
 
 import elmokit
 from elmokit.errors import InputError
-from elmokit.pretrain.corpus import Corpus
+from elmokit.pretrain.config import recipe_from_plain
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
-from elmokit.pretrain.loop import train
 from elmokit.pretrain.plot import by_text, one_after_the_other, plot_runs
 from elmokit.pretrain.predict import predict
-from elmokit.pretrain.prepare import PrepareConfig, prepare
-from elmokit.pretrain.recipe import recipe_from_dict
+from elmokit.pretrain.training.loop import train
 from elmokit.weights.load import load_pretrained
 
 SENTENCES = [["the", "cat", "saw", "a", "zebra"], ["blue"]]
@@ -51,6 +51,8 @@ def test_an_exported_model_has_a_settled_state_and_its_card(run: Path, tmp_path:
     assert loaded.card["note"] == "a = b"
     assert loaded.settled is not None
     assert loaded.settled.forward.hidden.abs().max() > 0
+    with pytest.raises(InputError, match="only the native format stores half precision"):
+        export(run, tmp_path / "other", format="bilm-tf", dtype="float16")
     with pytest.raises(InputError, match="--card licence: write it as NAME=TEXT"):
         export(run, tmp_path / "other", card=["licence"])
 
@@ -70,7 +72,7 @@ def test_a_model_on_a_word_table_is_trained_exported_and_read_back(
     values = {"lstm": {"dim": 12, "projection_dim": 7}, "words": {"dim": 7}}
     values["train"] = {"batch_size": 4, "window": 6, "num_negatives": 0, "num_epochs": 2.0,
                        "learning_rate": 0.01}  # fmt: skip
-    train(recipe_from_dict(values, "words"), tiny_data, tmp_path / "run")
+    train(recipe_from_plain(values, "words"), tiny_data, tmp_path / "run")
     vectors = []
     for format in ("native", "bilm-tf"):
         export(tmp_path / "run", tmp_path / format, format=format)
@@ -148,9 +150,13 @@ def test_finetuning_goes_on_with_its_own_run_alone(run: Path, tmp_path: Path) ->
 
 
 def test_a_run_is_drawn(run: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    matplotlib = pytest.importorskip("matplotlib")
+    before = dict(matplotlib.rcParams)
     plot_runs([run, run], tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert dict(matplotlib.rcParams) == before, "the user's settings and backend"
+    with pytest.raises(InputError, match=r"cannot draw a \.xyz"):
+        plot_runs([run], tmp_path / "curve.xyz")
 
 
 def test_runs_that_went_on_count_tokens_from_the_first(tmp_path: Path) -> None:

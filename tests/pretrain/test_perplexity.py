@@ -1,17 +1,18 @@
 """Perplexity, held to a reader that goes through the exported weights a token at a time."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_corpus import tiny_recipe
+from tiny_corpus import tiny_recipe, write_sentences
 
 from elmokit.errors import InputError
-from elmokit.pretrain.corpus import Corpus, Split
+from elmokit.pretrain.corpus.corpus import Corpus, Split
 from elmokit.pretrain.export import export, read_trained
-from elmokit.pretrain.loop import train
-from elmokit.pretrain.perplexity import measure_perplexity, perplexity_of
+from elmokit.pretrain.perplexity import measure_by_kind, measure_perplexity, perplexity_of
+from elmokit.pretrain.training.loop import train
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -112,7 +113,7 @@ def test_another_vocabulary_is_refused(tiny_data: Path, run: Path) -> None:
 def test_a_tiny_corpus_is_overfitted_in_both_directions(tmp_path: Path) -> None:
     from tiny_corpus import WORDS
 
-    from elmokit.pretrain.prepare import PrepareConfig, prepare
+    from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 
     # Eight sentences that share no word: after the first word everything is certain, and the
     # first costs a factor of 8 once in 7 predictions: 1.35 is the best there is.
@@ -133,3 +134,63 @@ def test_a_tiny_corpus_is_overfitted_in_both_directions(tmp_path: Path) -> None:
     )
     assert found.forward < 1.5
     assert found.backward < 1.5
+
+
+def test_kinds_of_text_add_up_to_the_whole(tiny: Corpus, run: Path) -> None:
+    model = read_trained(run)
+    kinds = np.arange(tiny.heldout.num_sentences) % 3 * 2  # kind 1 has no sentence, nor has 3
+    split = replace(tiny.heldout, kinds=kinds)
+    corpus = replace(tiny, facts={**tiny.facts, "kinds": ["news", "none", "mail", "empty", "qa"]})
+    softmax = model.output_words.softmax
+    found = measure_by_kind(model.bilm, softmax, corpus, split, quiet=True)
+    assert list(found.kinds) == ["news", "mail", "qa"]
+    for number, name in ((0, "news"), (2, "mail"), (4, "qa")):
+        alone = measure_perplexity(model.bilm, softmax, corpus, split.of_kind(number), quiet=True)
+        numbers = [
+            (each.forward, each.backward, each.unknown_rate, each.bits_per_character)
+            for each in (found.kinds[name], alone)
+        ]
+        assert numbers[0] == pytest.approx(numbers[1], rel=1e-5)
+    predictions = sum(each.num_predictions for each in found.kinds.values())
+    assert predictions == found.overall.num_predictions
+    nats = sum(each.num_predictions * math.log(each.forward) for each in found.kinds.values())
+    assert math.exp(nats / predictions) == pytest.approx(found.overall.forward)
+
+
+def test_bits_per_character_are_those_of_all_predictions(tiny: Corpus, run: Path) -> None:
+    model = read_trained(run)
+    found = measure_perplexity(
+        model.bilm, model.output_words.softmax, tiny, tiny.heldout, quiet=True
+    )
+    words = tiny.lexicon.words(tiny.heldout.tokens.astype(np.int64))
+    characters = sum(len(word) + 1 for word in words if word != "<S>")
+    bits = found.num_predictions * (math.log2(found.forward) + math.log2(found.backward)) / 2
+    assert found.bits_per_character == pytest.approx(bits / characters)
+
+
+def test_a_sample_is_measured_where_one_is_asked_for(tiny_data: Path, run: Path) -> None:
+    model = read_trained(run)
+    for start in ("fresh", "carried"):
+        found = perplexity_of(model, tiny_data, "heldout", start, max_tokens=100)
+        assert 70 < found.num_predictions < 200
+        assert found == perplexity_of(model, tiny_data, "heldout", start, max_tokens=100)
+
+
+def test_the_log_has_the_perplexity_of_each_kind(tmp_path: Path) -> None:
+    from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
+    from elmokit.pretrain.training.run_folder import read_log
+
+    for number, name in enumerate(("news", "mail")):
+        write_sentences(tmp_path / f"{name}.txt", 200, seed=number)
+    prepare(
+        [tmp_path / "news.txt", tmp_path / "mail.txt"],
+        tmp_path / "data",
+        PrepareConfig(pretokenized=True, heldout=0.2, vocabulary_size=15),
+        num_workers=1,
+        quiet=True,
+    )
+    train(tiny_recipe(max_tokens=240), tmp_path / "data", tmp_path / "run")
+    event = read_log(tmp_path / "run" / "log.jsonl")[-1]
+    assert set(event["kinds"]) == {"news", "mail"}
+    predictions = [each["predictions"] for each in event["kinds"].values()]
+    assert sum(predictions) == event["predictions"]

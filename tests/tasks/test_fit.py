@@ -15,11 +15,11 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from elmokit.errors import InputError
-from elmokit.tasks.config import FitConfig, TaskConfig
-from elmokit.tasks.fit import FitState, fit
+from elmokit.tasks.config import ElmoConfig, FitConfig, TaskConfig
+from elmokit.tasks.fit import FitState, _Run, fit
+from elmokit.tasks.inputs.token_vectors import TokenVectors
+from elmokit.tasks.inputs.word_vectors import WordTable
 from elmokit.tasks.task import Scores, Task
-from elmokit.tasks.token_vectors import TokenVectors
-from elmokit.tasks.word_vectors import WordTable
 
 Number = tuple[float, float]
 
@@ -29,7 +29,7 @@ class Line(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        config = replace(TASK.defaults(), elmo=replace(TASK.defaults().elmo, where="none"))
+        config = TaskConfig("line", None, elmo=ElmoConfig(where="none"))
         self.vectors = TokenVectors(
             config, WordTable([], torch.zeros(2, 1), torch.zeros(0, 1)), None
         )
@@ -59,10 +59,10 @@ def close(examples: Sequence[Number], predictions: Sequence[float]) -> Scores:
 
 
 TASK: Task[Number, float] = Task(
-    name="line", measure="closeness", unit="points", defaults=lambda: TaskConfig("line", None),
+    name="line", measure="closeness", unit="points", model_config=type(None),
     read=lambda path: [], parse=lambda lines, where: iter(()), sentences=lambda example: [["x"]],
     labels=lambda examples: [], build=lambda *_: Line(), score=close,
-    render=lambda e, p: Text(), to_json=lambda e, p: {},
+    render=lambda e, p: Text(), to_json=lambda e, p: {}, no_answer=0.0,
 )  # fmt: skip
 
 POINTS = [(x / 10, 3 * x / 10) for x in range(-10, 11)]
@@ -148,6 +148,62 @@ def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
         run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("training.pt", "delete it to train from the beginning"),
+        ("best.safetensors", "train it again"),
+        ("log.jsonl", "delete it"),
+    ],
+)
+@pytest.mark.parametrize("junk", [b"", b"junk", b"[1]\n"])
+def test_a_junk_file_is_named_with_its_cure(
+    name: str, cure: str, junk: bytes, tmp_path: Path
+) -> None:
+    if (name, junk) == ("log.jsonl", b""):
+        return  # an empty log is a log
+    run(tmp_path)
+    (tmp_path / name).write_bytes(junk)
+    with pytest.raises(InputError, match=rf"{name}: not .*; {cure}") as caught:
+        run(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    run(tmp_path)
+    saved = torch.load(tmp_path / "training.pt", weights_only=True)
+    saved["model"]["linear.weight"] = torch.zeros(7, 7)
+    torch.save(saved, tmp_path / "training.pt")
+    with pytest.raises(InputError, match=r"training\.pt: not a checkpoint of this run"):
+        run(tmp_path)
+
+
+def test_a_checkpoint_that_spells_optimiser_is_resumed(tmp_path: Path) -> None:
+    run(tmp_path)
+    saved = torch.load(tmp_path / "training.pt", weights_only=True)
+    saved["optimiser"] = saved.pop("optimizer")
+    torch.save(saved, tmp_path / "training.pt")
+    _, state = run(tmp_path, replace(CONFIG, max_epochs=7))
+    assert state.epoch == 7
+
+
+def test_every_epoch_shows_its_score_in_at_most_100_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.manual_seed(1)
+    config = replace(CONFIG, learning_rate=1e-12, max_epochs=3)
+    fit(TASK, Line(), POINTS, POINTS[::3], config, tmp_path)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"line epoch {n}/3" for n in (1, 2, 3)]
+    assert all("development closeness" in line for line in lines)
+    assert "the best so far" in lines[0]
+
+    longest = replace(TASK, name="entailment", measure="accuracy")
+    run = _Run(longest, Line(), replace(CONFIG, max_epochs=500), tmp_path / "long")
+    run.state = FitState(epoch=500, best_score=100.0, best_epoch=499, seconds=99_999.0)
+    assert len(run._epoch_line(1234.5678, Scores(99.99, {}))) <= 100
+
+
 def test_the_average_is_what_is_scored_and_kept(tmp_path: Path) -> None:
     model, _ = run(tmp_path, replace(CONFIG, max_epochs=1, ema=0.2))
     last = torch.load(tmp_path / "training.pt", weights_only=True)["model"]["linear.weight"]
@@ -165,19 +221,19 @@ def test_the_penalty_on_the_mix_is_part_of_what_is_lowered(
         return vectors.words.learned.sum()  # which the loss itself does not touch
 
     monkeypatch.setattr(TokenVectors, "penalty", slope)
-    model, _ = run(tmp_path, replace(CONFIG, optimiser="sgd", max_epochs=1, ema=0.0))
+    model, _ = run(tmp_path, replace(CONFIG, optimizer="sgd", max_epochs=1, ema=0.0))
     assert (model.vectors.words.learned < 0).all()  # it was zero
 
 
 def test_a_loss_that_is_no_number_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lower fit\.learning_rate"):
-        run(tmp_path, replace(CONFIG, optimiser="sgd", learning_rate=1e30, gradient_norm=0.0))
+        run(tmp_path, replace(CONFIG, optimizer="sgd", learning_rate=1e30, gradient_norm=0.0))
 
 
 @pytest.mark.parametrize(
-    ("optimiser", "rate"), [("adam", 0.1), ("adadelta", 50.0), ("adagrad", 0.3), ("sgd", 0.1)]
+    ("optimizer", "rate"), [("adam", 0.1), ("adadelta", 50.0), ("adagrad", 0.3), ("sgd", 0.1)]
 )
-def test_every_optimiser_lowers_the_loss(optimiser: Any, rate: float, tmp_path: Path) -> None:
-    run(tmp_path, replace(CONFIG, optimiser=optimiser, learning_rate=rate, ema=0.0))
+def test_every_optimizer_lowers_the_loss(optimizer: Any, rate: float, tmp_path: Path) -> None:
+    run(tmp_path, replace(CONFIG, optimizer=optimizer, learning_rate=rate, ema=0.0))
     losses = [json.loads(line)["loss"] for line in (tmp_path / "log.jsonl").open()]
     assert losses[-1] < 0.8 * losses[0]

@@ -6,22 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_overfit_a import CASES, entity_file, sentiment_file
+from small_task_files import CASES, entity_file, sentiment_file
 from tiny_model import tiny_pretrained
 
 import elmokit
 from elmokit.errors import InputError
 from elmokit.tasks import grid as grid_module
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.benchmark_data import (
+from elmokit.tasks.data.benchmark_sets import (
     OtherTest,
     Splits,
     benchmark_splits,
     hold_out_by_premise,
 )
+from elmokit.tasks.data.entailment import SentencePair
 from elmokit.tasks.grid import Grid, Variant, finished, read_results, run_grid
-from elmokit.tasks.readers.entailment import SentencePair
 from elmokit.tasks.run import CacheConfig
+from elmokit.tasks.task import find_task
 from elmokit.weights.native import write_native
 
 VARIANTS = (Variant("baseline", ("elmo.where=none",)), Variant("elmo", ()))
@@ -151,6 +151,23 @@ def test_a_torn_line_is_done_again(small_data: Path, tiny_elmo_folder: Path) -> 
     assert len(read_results(grid.out)) == 3
     again = run_grid(grid, quiet=True)
     assert [r["test"] for r in again] == [r["test"] for r in results]
+
+
+@pytest.mark.parametrize("junk", [b"junk", b"[1]", b'{"score": 1}', b"\xff\xfe"])
+def test_a_line_that_is_no_result_is_named(tmp_path: Path, junk: bytes) -> None:
+    (tmp_path / "results.jsonl").write_bytes(b'{"run": "x"}\n' + junk + b"\n")
+    with pytest.raises(InputError, match=r"results\.jsonl, line 2: .*; remove this line"):
+        read_results(tmp_path)
+
+
+def test_results_that_spell_optimiser_are_of_the_same_run(
+    small_data: Path, tiny_elmo_folder: Path
+) -> None:
+    grid = replace(grid_of(small_data, tiny_elmo_folder), variants=VARIANTS[:1], seeds=1)
+    run_grid(grid, quiet=True)
+    path = grid.out / "results.jsonl"
+    path.write_text(path.read_text().replace('"optimizer"', '"optimiser"'))
+    assert len(finished(grid)) == 1
 
 
 def test_a_run_that_another_process_holds_is_left_to_it(

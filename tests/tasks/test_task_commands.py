@@ -1,22 +1,31 @@
 """``elmokit task``: what a user types, and what they are told when something is wrong."""
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_overfit_a import CASES, entity_file, sentiment_file
+import torch
+from small_task_files import CASES, entity_file, sentiment_file
+from tiny_model import tiny_pretrained
 from typer.testing import CliRunner
 
 from elmokit.cli import app, tasks
+from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.tasks.data.entities import Entity
+from elmokit.tasks.data.squad import Answer, Passage, QaExample
 from elmokit.tasks.run import (
     CacheConfig,
+    _embedder,
     configured,
     eval_task,
     load_task,
     predict_file,
     predict_task,
+    read_examples,
     train_task,
 )
 
@@ -44,6 +53,8 @@ def trained(
     result = CliRunner().invoke(app, command, catch_exceptions=False)
     assert result.exit_code == 0
     assert "development F1" in result.stdout
+    assert f"elmokit task eval {folder / 'run'} --test FILE" in result.stdout
+    assert "ner epoch 1/15: loss" in result.stderr
     return folder / "run"
 
 
@@ -75,6 +86,88 @@ def test_predict_brackets_entities_and_speaks_json(trained: Path) -> None:
     for line, row in zip(shown.stdout.splitlines(), lines, strict=True):
         for entity in row["entities"]:
             assert f"[{entity['text']} {entity['label']}]" in line
+
+
+def test_blank_lines_keep_their_place(trained: Path) -> None:
+    command = ["task", "predict", str(trained), "-"]
+    text = "\nAnn saw Rome .\n \nBob slept .\n\n"
+    shown = CliRunner().invoke(app, command, input=text, catch_exceptions=False)
+    rows = CliRunner().invoke(app, [*command, "--json"], input=text, catch_exceptions=False)
+    assert [bool(line) for line in shown.stdout.split("\n")[:-1]] == [0, 1, 0, 1, 0]
+    lines = [json.loads(line) for line in rows.stdout.splitlines()]
+    assert [len(line["tokens"]) for line in lines] == [0, 4, 0, 3, 0]
+    assert lines[0] == {"tokens": [], "entities": []}
+
+
+def test_entities_of_raw_text_have_character_offsets(trained: Path, entities: Path) -> None:
+    task = load_task(trained)
+    text = "  Ann  saw New   York ."
+    ((sentence, _),) = predict_task(task, [text])
+    row = task.task.to_json(sentence, (Entity(0, 1, "PER"), Entity(2, 4, "LOC")))
+    for entity in row["entities"]:
+        assert text[entity["start_char"] : entity["end_char"]] == entity["text"]
+    assert [(e["start"], e["end"]) for e in row["entities"]] == [(0, 1), (2, 4)]
+    labelled = task.task.to_json(read_examples(task.task, entities)[0], (Entity(0, 1, "PER"),))
+    assert labelled["entities"] == [{"start": 0, "end": 1, "label": "PER", "text": "Ann"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("sentiment", "a good film"), ("entailment", "a dog runs .\ta dog is outside .")],
+)
+def test_a_blank_line_has_no_label(name: str, line: str, tmp_path: Path) -> None:
+    make, settings = CASES[name]
+    file = make(tmp_path / "x.tsv")
+    config = configured(name, None, [*settings, "elmo.where=none", "fit.max_epochs=1"])
+    trained = train_task(name, file, file, tmp_path / "run", config=config, quiet=True)
+    answers = list(predict_task(trained, [line, "", line]))
+    rows = [trained.task.to_json(*answer) for answer in answers]
+    assert [row["label"] == "" for row in rows] == [False, True, False]
+    assert rows[1]["probabilities"] == {}
+    assert trained.task.show(*answers[1]).plain == ""
+    assert answers[0][1].probabilities == pytest.approx(answers[2][1].probabilities)
+
+
+def test_the_elmo_model_runs_where_the_task_model_does(tiny_elmo_folder: Path) -> None:
+    elsewhere = torch.device("meta")
+    assert _embedder(tiny_elmo_folder, elsewhere).bilm.device == elsewhere
+    own = Embedder(tiny_pretrained())
+    assert _embedder(own, elsewhere) is own  # an Embedder stays where its owner put it
+    assert own.bilm.device.type == "cpu"
+
+
+@pytest.mark.parametrize("name", ["task.json", "words.json", "words.safetensors"])
+def test_a_junk_file_of_a_run_is_named_with_its_cure(
+    name: str, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(trained, folder)
+    (folder / name).write_bytes(b"junk")
+    with pytest.raises(InputError, match=rf"{name}: not .*; train"):
+        load_task(folder)
+
+
+def test_a_run_with_the_old_name_of_the_optimizer_is_resumed(
+    trained: Path, entities: Path, tiny_elmo_folder: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(trained, folder)
+    path = folder / "task.json"
+    path.write_text(path.read_text().replace('"optimizer"', '"optimiser"'))
+    settings = [*SMALL, "fit.max_epochs=16", "elmo.layers=top", "fit.seed=5"]
+    again = train_task("ner", entities, entities, folder, elmo=tiny_elmo_folder, quiet=True,
+                       config=configured("ner", None, settings),
+                       cache=CacheConfig(tmp_path / "cache"))  # fmt: skip
+    assert again.progress is not None
+
+
+def test_what_cannot_be_scored_is_refused_before_any_training(tmp_path: Path) -> None:
+    question = QaExample("q", Passage("An art."), "What?", (Answer("art", 3),))
+    silent = replace(question, answers=())
+    config = configured("squad", None, ["elmo.where=none"])
+    with pytest.raises(InputError, match="questions to score has an answer"):
+        train_task("squad", [question], [silent], tmp_path / "run", config=config, quiet=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_label_unknown_to_the_model_is_named_and_counts_as_a_miss(

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from elmokit.errors import InputError
-from elmokit.tasks.all_tasks import TASKS
 from elmokit.tasks.config import changed, parse_settings
 from elmokit.tasks.run import configured
+from elmokit.tasks.task import TASKS, find_task
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_paper_recipe_says_what_the_defaults_are(name: str) -> None:
-    assert configured(name, "paper", []) == TASKS[name].defaults()
+    assert configured(name, "paper", []) == find_task(name).defaults()
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -74,8 +74,15 @@ def test_an_unknown_task_lists_the_known() -> None:
         configured("parsing", None, [])
 
 
+def test_the_old_spelling_of_the_optimizer_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text('[fit]\noptimiser = "sgd"\n')
+    assert configured("ner", path, []).fit.optimizer == "sgd"
+    assert configured("ner", None, ["fit.optimiser=adagrad"]).fit.optimizer == "adagrad"
+
+
 def test_a_changed_config_leaves_the_rest() -> None:
-    config = TASKS["ner"].defaults()
+    config = find_task("ner").defaults()
     new = changed(config, {"fit": {"seed": 9}}, "test")
     assert new.fit.seed == 9
     assert new.fit.learning_rate == config.fit.learning_rate

@@ -105,3 +105,50 @@ def test_a_file_that_is_no_splitter_is_named(tmp_path: Path, content: bytes) -> 
     (tmp_path / "bad.json").write_bytes(content)
     with pytest.raises(InputError, match=r"bad\.json"):
         SentenceSplitter.load(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"collocations": [["one"]]},
+        {"orthography": {"word": "many"}},
+        {"orthography": []},
+        {"abbreviations": 3},
+    ],
+)
+def test_a_splitter_with_wrong_values_is_refused_in_one_sentence(broken: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="sentence splitter: not a sentence splitter"):
+        SentenceSplitter.from_dict(SentenceSplitter.default().to_dict() | broken)
+
+
+WITHOUT_NLTK = """
+import sys
+sys.modules["nltk"] = None  # importing it fails, as if it were not installed
+from elmokit.errors import InputError
+from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.tokenize import tokenize
+print([token.text for token in tokenize("It can't be. Mr. X left.")])
+try:
+    SentenceSplitter.train(["Some text."])
+except InputError as error:
+    print(error)
+"""
+
+
+def test_only_training_needs_nltk() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NLTK], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.splitlines() == [
+        """['It', 'ca', "n't", 'be', '.', 'Mr.', 'X', 'left', '.']""",
+        "training a sentence splitter needs nltk: install it with  pip install 'elmokit[pretrain]'",
+    ]
+
+
+def test_splitting_imports_neither_nltk_nor_scipy() -> None:
+    program = (
+        "import sys; from elmokit.text.tokenize import tokenize; tokenize('He left. (So.)');"
+        "print({'nltk', 'scipy', 'sklearn', 'regex'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr

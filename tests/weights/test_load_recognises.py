@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from elmokit.errors import InputError
-from elmokit.weights import load
+from elmokit.weights import names
 from elmokit.weights.load import load_pretrained
 
 
@@ -34,11 +34,27 @@ def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
 def test_nothing_is_the_shipped_model(bilm_tf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from elmokit.weights.native import write_native
 
-    monkeypatch.setattr(load, "SHIPPED_MODEL", bilm_tf.parent / "en-small")
+    monkeypatch.setattr(names, "SHIPPED_MODELS", bilm_tf.parent / "models")
     with pytest.raises(InputError, match="this installation has no model of its own"):
         load_pretrained(None)
-    write_native(load_pretrained(bilm_tf), bilm_tf.parent / "en-small")
+    write_native(load_pretrained(bilm_tf), bilm_tf.parent / "models" / "en-small")
     assert load_pretrained().source.endswith("en-small")
+    assert load_pretrained("en-small").source.endswith("models/en-small")
+    with pytest.raises(InputError, match="no model of this name; the names are en-small"):
+        load_pretrained("en-smal")
+    write_native(load_pretrained(bilm_tf), bilm_tf.parent / "here" / "en-small")
+    monkeypatch.chdir(bilm_tf.parent / "here")
+    assert load_pretrained("en-small").source == "en-small"  # a path comes before a name
+
+
+def test_a_pair_of_options_and_weights_is_a_model(bilm_tf: Path, tmp_path: Path) -> None:
+    options = (bilm_tf / "options.json").rename(tmp_path / "elsewhere.json")
+    for pair in ((options, bilm_tf / "weights.hdf5"), (str(bilm_tf / "weights.hdf5"), options)):
+        assert load_pretrained(pair).format == "bilm-tf"
+    with pytest.raises(InputError, match=r"absent\.json: there is no such file"):
+        load_pretrained((tmp_path / "absent.json", bilm_tf / "weights.hdf5"))
+    with pytest.raises(InputError, match="has two paths, got 1"):
+        load_pretrained([options])
 
 
 def test_a_folder_inside_a_folder(bilm_tf: Path, tmp_path: Path) -> None:

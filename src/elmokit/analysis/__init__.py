@@ -1,1 +1,11 @@
-"""What the layers hold: every table and figure of the paper."""
+"""What the layers hold: the analyses of the paper, and tools to look at single words.
+
+encoders/      sentences in, all layers of each token out
+words/         single words in context: compare, index, neighbours, maps
+probes/        what a frozen layer knows: part of speech, word senses
+lm/            perplexity, beside an n-gram
+experiments/   tables and figures that train task models
+output/        results as tables, pictures and files
+report/        all of it on one page
+paper.py       the paper's numbers, shown beside ours
+"""

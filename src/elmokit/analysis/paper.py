@@ -1,4 +1,4 @@
-"""The numbers of the paper (Peters et al., 2018) that stand beside ours."""
+"""The numbers of the paper (Peters et al., 2018), shown beside ours."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The ``elmokit`` command: one function a command, no logic; each group has its own file."""
+"""The ``elmokit`` command: one function per command, no logic; one file per group."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ app = typer.Typer(
     name="elmokit",
     help="Deep contextualized word representations (ELMo): pretrain, embed, plug in, analyse.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         from elmokit import __version__
@@ -39,7 +39,7 @@ def main() -> None:
         pretrain,
         report,
         tasks,
-        uses,
+        words,
     )
 
     try:

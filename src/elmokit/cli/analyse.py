@@ -1,4 +1,4 @@
-"""Commands that look into the layers: ``elmokit analyse NAME``, a table or figure each."""
+"""Commands that look into the layers: ``elmokit analyse NAME``, one per table or figure."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,119 +6,193 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import RunOptions, SeenOption, with_run_options
+from elmokit.cli.former_options import accepting
+from elmokit.cli.options import (
+    Device,
+    Json,
+    Markdown,
+    Picture,
+    RunOptions,
+    SeenOption,
+    with_run_options,
+)
+from elmokit.weights.names import DEFAULT_MODEL
 
-analyse = typer.Typer(help="The paper's analysis, one command a table or figure.")
+analyse = typer.Typer(help="The paper's analysis, one command per table or figure.")
 app.add_typer(analyse, name="analyse", no_args_is_help=True)
 
 Encoders = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="MODEL...",
-        help="A model's path; carried:MODEL; untrained:MODEL[:SEED]; static:VECTORS; "
-        "cove:STATE_DICT,VECTORS. Each becomes rows of the table; '' is the model that ships.",
+        help="Names or paths of models; each becomes rows of the table. Also carried:MODEL, "
+        "untrained:MODEL[:SEED], mean:MODEL, plus-mean:MODEL, static:VECTORS and "
+        f"cove:STATE_DICT,VECTORS. Default: {DEFAULT_MODEL}.",
+        show_default=False,
     ),
 ]
-Json = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON too.")]
-Figure = Annotated[Path | None, typer.Option("--picture", help="Draw it too, .png or .svg.")]
-Keep = Annotated[
+Cache = Annotated[
     Path | None,
-    typer.Option(help="Folder that keeps each model's rows: what was killed goes on there."),
+    typer.Option(
+        help="Folder that keeps the finished rows of each model, so that an interrupted analysis "
+        "resumes and a new model computes only its own rows."
+    ),
 ]
-Tasks = Annotated[list[str], typer.Argument(help="ner, sentiment, entailment, srl, coref, squad.")]
+Tasks = Annotated[
+    list[str],
+    typer.Argument(metavar="TASK...", help="ner, sentiment, entailment, srl, coref or squad."),
+]
+FORMER_CACHE = {"--keep": "--cache"}
 
 
-@analyse.command()
+@analyse.command(cls=accepting(FORMER_CACHE))
 def pos(
-    models: Encoders,
-    data: Annotated[Path, typer.Option(help="Folder of *-{train,dev,test}.conllu (XPOS).")],
+    models: Encoders = None,
+    *,
+    data: Annotated[Path, typer.Option(help="Folder of *-{train,dev,test}.conllu with XPOS tags.")],
     train_sentences: Annotated[
-        int | None, typer.Option(help="Fewer training sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer training sentences, for a quick look.")
     ] = None,
-    keep: Keep = None,
-    picture: Figure = None,
+    cache: Cache = None,
+    picture: Picture = None,
     json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
 ) -> None:
-    """Part of speech by a linear classifier on each frozen layer (Table 6)."""
-    from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.part_of_speech import (
+    """Probe each frozen layer for part of speech with a linear classifier (Table 6)."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.part_of_speech import (
         part_of_speech_probe,
         pos_picture,
         pos_table,
         read_pos_data,
     )
-    from elmokit.analysis.results import present
 
-    encoders = [open_encoder(model) for model in models]
-    result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), keep=keep)
-    present(result, [pos_table(result)], json, picture, lambda: pos_picture(result))
+    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), cache=cache)
+    present(result, [pos_table(result)], json, picture, lambda: pos_picture(result), markdown)
 
 
-@analyse.command()
+@analyse.command(cls=accepting(FORMER_CACHE))
 def senses(
-    models: Encoders,
+    models: Encoders = None,
+    *,
     data: Annotated[Path, typer.Option(help="Folder with semcor30, wordnet30 and evaluation.")],
     sets: Annotated[
         str, typer.Option(help="Evaluation sets, separated by commas.")
     ] = "senseval2,senseval3,semeval2007,semeval2013,semeval2015",
     semcor_sentences: Annotated[
-        int | None, typer.Option(help="Fewer SemCor sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer SemCor sentences, for a quick look.")
     ] = None,
-    keep: Keep = None,
-    picture: Figure = None,
+    cache: Cache = None,
+    picture: Picture = None,
     json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
 ) -> None:
-    """Word senses by the nearest mean vector of SemCor (Table 5)."""
-    from elmokit.analysis.encoders import open_encoder
-    from elmokit.analysis.results import present
-    from elmokit.analysis.senses import (
+    """Disambiguate words by the nearest mean vector of a SemCor sense (Table 5)."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.senses import (
         read_sense_data,
         senses_picture,
         senses_table,
         word_senses,
     )
 
-    encoders = [open_encoder(model) for model in models]
+    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
     wanted = read_sense_data(data, sets.split(","))
-    result = word_senses(encoders, wanted, semcor_sentences, keep=keep)
-    present(result, [senses_table(result)], json, picture, lambda: senses_picture(result))
+    result = word_senses(encoders, wanted, semcor_sentences, cache=cache)
+    present(result, [senses_table(result)], json, picture, lambda: senses_picture(result), markdown)
+
+
+@analyse.command()
+def sense_separation(
+    models: Encoders = None,
+    *,
+    data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
+    per_sense: Annotated[
+        int, typer.Option(min=2, help="Occurrences of each sense to draw, and required.")
+    ] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    picture: Picture = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Measure how well each layer separates the two main senses of SemCor's nouns and verbs.
+
+    Meant for choosing between models: SemCor is development data, no evaluation set is read.
+    """
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.sense_separation import (
+        read_separation_data,
+        separation_picture,
+        separation_table,
+    )
+    from elmokit.analysis.probes.sense_separation import sense_separation as run
+
+    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    result = run(encoders, read_separation_data(data), per_sense, seed)
+    table = separation_table(result)
+    present(result, [table], json, picture, lambda: separation_picture(result), markdown)
+
+
+analyse.command("homonyms", hidden=True)(sense_separation)
 
 
 @analyse.command()
 def perplexity(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="With a softmax.")],
-    corpus: Annotated[Path, typer.Option(help="Folder of `elmokit prepare`.")],
-    order: Annotated[int, typer.Option(help="Of the n-gram.")] = 5,
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL...",
+            help=f"Names or paths of models that have a softmax. Default: {DEFAULT_MODEL}.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    corpus: Annotated[Path, typer.Option(help="Folder made by `elmokit prepare`.")],
+    order: Annotated[int, typer.Option(help="Order of the n-gram model.")] = 5,
     seen: SeenOption = None,
     json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
 ) -> None:
-    """Held-out perplexity beside a Kneser-Ney n-gram on the same words."""
-    from elmokit.analysis.kneser_ney import parse_seen
-    from elmokit.analysis.perplexities import perplexities, perplexity_table
-    from elmokit.analysis.results import present
+    """Measure perplexity on held-out text, beside a Kneser-Ney n-gram on the same words."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.lm.kneser_ney import parse_seen
+    from elmokit.analysis.lm.perplexities import perplexities, perplexity_table
+    from elmokit.analysis.output.results import present
 
-    result = perplexities(models, corpus, order, tuple(map(parse_seen, seen or ())))
-    present(result, [perplexity_table(result)], json)
+    runs = tuple(map(parse_seen, seen or ()))
+    opened = Models(device, need_softmax=True)
+    result = perplexities(models or [DEFAULT_MODEL], corpus, order, runs, opened=opened)
+    present(result, [perplexity_table(result)], json, markdown=markdown)
 
 
 @analyse.command()
 @with_run_options
 def tasks(
     tasks: Annotated[
-        list[str] | None, typer.Argument(help="Which; default: all six.", metavar="TASK...")
+        list[str] | None, typer.Argument(help="Which tasks. Default: all six.", metavar="TASK...")
     ] = None,
     *,
     runs: RunOptions,
-    picture: Figure = None,
+    picture: Picture = None,
     json: Json = None,
+    markdown: Markdown = False,
 ) -> None:
-    """Every task with and without ELMo (Table 1)."""
+    """Train and test every task with and without ELMo (Table 1)."""
     from elmokit.analysis import paper
-    from elmokit.analysis.results import present
-    from elmokit.analysis.six_tasks import six_tasks, six_tasks_picture, six_tasks_table
+    from elmokit.analysis.experiments.table1 import six_tasks, six_tasks_picture, six_tasks_table
+    from elmokit.analysis.output.results import present
 
     result = six_tasks(runs.grid(tasks or list(paper.TASKS)), runs.jobs)
-    present(result, [six_tasks_table(result)], json, picture, lambda: six_tasks_picture(result))
+    table = six_tasks_table(result)
+    present(result, [table], json, picture, lambda: six_tasks_picture(result), markdown)
 
 
 @analyse.command()
@@ -126,27 +200,30 @@ def tasks(
 def layers(
     tasks: Tasks,
     runs: RunOptions,
-    layer_norm: Annotated[bool, typer.Option(help="Each kind with layer norm too.")] = True,
+    layer_norm: Annotated[bool, typer.Option(help="Add columns with layer normalisation.")] = False,
     json: Json = None,
+    markdown: Markdown = False,
 ) -> None:
-    """Which layers: baseline, last, average, all with lambda 1 and 0.001 (Table 2)."""
-    from elmokit.analysis.results import present
-    from elmokit.analysis.task_runs import LAYERS, NORMALISED, do_runs, grid_table
+    """Compare layers: the last, their average, and all with lambda 1 and 0.001 (Table 2)."""
+    from elmokit.analysis.experiments.layers import LAYERS, NORMALISED, grid_table
+    from elmokit.analysis.experiments.runs import do_runs
+    from elmokit.analysis.output.results import present
 
     variants = (*LAYERS, *NORMALISED) if layer_norm else LAYERS
     result = do_runs(runs.grid(tasks), variants, runs.jobs)
-    present(result, [grid_table(result, "Which layers (Table 2)")], json)
+    present(result, [grid_table(result, "Which layers (Table 2)")], json, markdown=markdown)
 
 
 @analyse.command()
 @with_run_options
-def places(tasks: Tasks, runs: RunOptions, json: Json = None) -> None:
-    """Which places: ELMo at the input, at the output, at both (Table 3)."""
-    from elmokit.analysis.results import present
-    from elmokit.analysis.task_runs import PLACES, do_runs, grid_table
+def places(tasks: Tasks, runs: RunOptions, json: Json = None, markdown: Markdown = False) -> None:
+    """Compare places for ELMo: at the input, at the output, and at both (Table 3)."""
+    from elmokit.analysis.experiments.layers import PLACES, grid_table
+    from elmokit.analysis.experiments.runs import do_runs
+    from elmokit.analysis.output.results import present
 
     result = do_runs(runs.grid(tasks), PLACES, runs.jobs)
-    present(result, [grid_table(result, "Which places (Table 3)")], json)
+    present(result, [grid_table(result, "Which places (Table 3)")], json, markdown=markdown)
 
 
 @analyse.command()
@@ -154,45 +231,52 @@ def places(tasks: Tasks, runs: RunOptions, json: Json = None) -> None:
 def efficiency(
     tasks: Tasks,
     runs: RunOptions,
-    shares: Annotated[str, typer.Option(help="Of the training data, in percent.")] = "0.1,1,10,100",
-    pictures: Annotated[Path | None, typer.Option(help="Folder to draw into.")] = None,
+    shares: Annotated[
+        str, typer.Option(help="Shares of the training data, in percent.")
+    ] = "0.1,1,10,100",
+    pictures: Annotated[
+        Path | None, typer.Option(help="Draw the curves too, into this folder.")
+    ] = None,
     json: Json = None,
+    markdown: Markdown = False,
 ) -> None:
-    """Score against the share of the training data, and against epochs (Figure 1)."""
-    from elmokit.analysis.pictures import write_pictures
-    from elmokit.analysis.results import present
-    from elmokit.analysis.sample_efficiency import (
+    """Train on shares of the data, with and without ELMo (Figure 1)."""
+    from elmokit.analysis.experiments.sample_efficiency import (
         efficiency_pictures,
         efficiency_table,
         parse_shares,
         sample_efficiency,
     )
+    from elmokit.analysis.output.pictures import write_pictures
+    from elmokit.analysis.output.results import present, say_written
 
     grid = runs.grid(tasks)
     wanted = parse_shares(shares)
     results = [sample_efficiency(grid, task, wanted, runs.jobs) for task in tasks]
-    present(results, [efficiency_table(results)], json)
+    present(results, [efficiency_table(results)], json, markdown=markdown)
     if pictures is not None:
         write_pictures(efficiency_pictures(results), pictures)
+        say_written(pictures)
 
 
 @analyse.command()
 def mixes(
     folders: Annotated[
-        list[Path], typer.Argument(help="Runs of `analyse`, or folders of `task train`.")
+        list[Path], typer.Argument(help="Folders of runs of `analyse`, or of `task train`.")
     ],
     variant: Annotated[
-        str, typer.Option(help="Which runs of `analyse`: input + output, elmo ...")
+        str, typer.Option(help="Which runs of `analyse` to read: input + output, elmo ...")
     ] = "input + output",
-    picture: Figure = None,
+    picture: Picture = None,
     json: Json = None,
+    markdown: Markdown = False,
 ) -> None:
-    """The weights and gamma that each trained task learned (Figure 2)."""
-    from elmokit.analysis.mix_weights import mix_picture, mix_table, read_mixes
-    from elmokit.analysis.results import present
+    """Show the layer weights and gamma that each trained task learned (Figure 2)."""
+    from elmokit.analysis.experiments.mix_weights import mix_picture, mix_table, read_mixes
+    from elmokit.analysis.output.results import present
 
     result = read_mixes(folders, variant)
-    present(result, [mix_table(result)], json, picture, lambda: mix_picture(result))
+    present(result, [mix_table(result)], json, picture, lambda: mix_picture(result), markdown)
 
 
 @analyse.command()
@@ -201,14 +285,18 @@ def transfer(
     tasks: Tasks,
     runs: RunOptions,
     tune: Annotated[
-        list[str] | None, typer.Option(help="train.NAME=VALUE, for the fine-tuning.")
+        list[str] | None,
+        typer.Option(
+            metavar="train.NAME=VALUE", help="Change a setting of the fine-tuning; may be repeated."
+        ),
     ] = None,
     json: Json = None,
+    markdown: Markdown = False,
 ) -> None:
-    """Perplexity on a task's text before and after fine-tuning, and the task with each."""
-    from elmokit.analysis.results import present
-    from elmokit.analysis.transfer import domain_transfer, transfer_table
+    """Fine-tune the model on a task's text: its perplexity and the task, before and after."""
+    from elmokit.analysis.experiments.transfer import domain_transfer, transfer_table
+    from elmokit.analysis.output.results import present
 
     grid = runs.grid(tasks)
     results = [domain_transfer(grid, task, tune or (), runs.jobs) for task in tasks]
-    present(results, [transfer_table(results)], json)
+    present(results, [transfer_table(results)], json, markdown=markdown)

@@ -20,35 +20,46 @@ def prepare(
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the corpus to.")],
     pretokenized: Annotated[
-        bool, typer.Option(help="One sentence a line, tokens separated by spaces.")
+        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
     ] = False,
     sentences: Annotated[
         str,
         typer.Option(
             help="How raw text is split: trained (learn abbreviations from the text), default "
-            "(common English abbreviations) or lines (one sentence a line)."
+            "(common English abbreviations) or lines (one sentence per line)."
         ),
     ] = "trained",
     vocabulary: Annotated[
-        Path | None, typer.Option(help="Existing vocabulary, one word a line.")
+        str | None,
+        typer.Option(
+            metavar="FILE|MODEL",
+            help="Use this vocabulary: a file of one word per line, or a model's name or path.",
+        ),
     ] = None,
     vocabulary_size: Annotated[int, typer.Option(help="Words in a new vocabulary.")] = 50_000,
-    min_count: Annotated[int, typer.Option(help="Rarer words are no targets.")] = 1,
-    heldout: Annotated[float, typer.Option(help="Share of the documents to hold out.")] = 0.005,
+    min_count: Annotated[
+        int, typer.Option(help="Words that occur less often are not targets.")
+    ] = 1,
+    heldout: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the documents to hold out. Default: half a percent, more of a small "
+            "corpus and of each small kind of text, at most about 500,000 tokens."
+        ),
+    ] = None,
     max_types: Annotated[int, typer.Option(help="Distinct words kept as inputs.")] = 4_000_000,
     max_sentence_tokens: Annotated[int, typer.Option(help="Longer sentences are cut.")] = 400,
-    shuffle: Annotated[bool, typer.Option(help="Bring documents into a random order.")] = False,
+    shuffle: Annotated[bool, typer.Option(help="Put the documents in a random order.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of --shuffle.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; 0 means one a core.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.")] = 0,
 ) -> None:
     """Turn raw text into a corpus that `elmokit train` reads.
 
     A line is a paragraph, a blank line ends a document.
     """
-    from elmokit.config import from_dict
-    from elmokit.pretrain.prepare import PrepareConfig
-    from elmokit.pretrain.prepare import prepare as run
-    from elmokit.text.vocabulary import read_vocabulary
+    from elmokit.pretrain.corpus.prepare import PrepareConfig, read_target_vocabulary
+    from elmokit.pretrain.corpus.prepare import prepare as run
+    from elmokit.recipe import from_plain
 
     settings = {
         "pretokenized": pretokenized,
@@ -64,9 +75,11 @@ def prepare(
     report = run(
         texts,
         out,
-        from_dict(PrepareConfig, settings, "prepare"),
-        vocabulary=read_vocabulary(vocabulary) if vocabulary else None,
+        from_plain(PrepareConfig, settings, "prepare"),
+        vocabulary=read_target_vocabulary(vocabulary) if vocabulary else None,
         num_workers=workers or None,
     )
     for line in report.lines():
         typer.echo(line)
+    typer.echo(f"wrote {out}", err=True)
+    typer.echo(f"next:  elmokit train tiny --data {out} -o RUN", err=True)

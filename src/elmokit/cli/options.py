@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elmokit.weights.names import DEFAULT_MODEL
+
 if TYPE_CHECKING:
     from elmokit.tasks.grid import Grid
 
-Model = Annotated[
-    str, typer.Option("-m", "--model", help="A model's path; default: the one that ships.")
+Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
+Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ...")]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", help="Draw the result too, to this .png or .svg file.")
+]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write the result as JSON too; - prints JSON in place of tables."),
+]
+Markdown = Annotated[
+    bool,
+    typer.Option("--markdown", help="Print tables as Markdown on a terminal too, as in a pipe."),
 ]
 SeenOption = Annotated[
     list[str] | None,
@@ -21,36 +33,43 @@ SeenOption = Annotated[
         "--seen",
         metavar="TOKENS[:LANES[:SKIPPED]]",
         help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
-        "train.skip_tokens): the n-gram counts just that; give it once a run. Default: all.",
+        "train.skip_tokens): the n-gram counts the same text. Repeat it for each run. "
+        "Default: the whole corpus.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Of every command that trains task models; see ``with_run_options``."""
+    """Options of every command that trains task models; see ``with_run_options``."""
 
     data: Annotated[Path, typer.Option(help="Folder with glove, nli, sst, ewt-propbank ... in it.")]
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the runs; they go on there.")]
-    model: Model = ""
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Folder for the runs; finished ones are reused.")
+    ]
+    model: Model = DEFAULT_MODEL
     files: Annotated[
         list[str] | None,
         typer.Option(help="Your own training, development and test file (give it three times)."),
     ] = None
-    recipe: Annotated[str, typer.Option(help="cpu or paper: elmokit's own settings, by task.")] = (
-        "cpu"
-    )
+    recipe: Annotated[str, typer.Option(help="Settings of the tasks: cpu or paper.")] = "cpu"
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="TABLE.NAME=VALUE, for every run.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Change a setting of all runs; may be repeated.",
+        ),
     ] = None
-    seeds: Annotated[int | None, typer.Option(help="Runs of each kind; default: by task.")] = None
+    seeds: Annotated[int | None, typer.Option(help="Runs of each kind. Default: by task.")] = None
     minutes: Annotated[
-        float, typer.Option(help="At most so long a run; 0: as the recipe says.")
+        float, typer.Option(help="Longest training of one run; 0: as the recipe says.")
     ] = 0.0
-    jobs: Annotated[int, typer.Option(help="Runs at a time, a core each.")] = 1
+    jobs: Annotated[int, typer.Option(help="Runs at the same time, one core each.")] = 1
 
     def grid(self, tasks: Sequence[str]) -> "Grid":
-        from elmokit.analysis.task_runs import make_grid
+        """The runs of these tasks, still without variants."""
+        from elmokit.analysis.experiments.runs import make_grid
 
         return make_grid(
             tasks,

@@ -1,18 +1,25 @@
 """Commands on training: train, finetune, perplexity, predict, export, plot."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from elmokit.cli import app
+
+if TYPE_CHECKING:
+    from elmokit.weights.pretrained import PretrainedModel
 
 Data = Annotated[Path, typer.Option("--data", help="Folder made by `elmokit prepare`.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
 ]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
+Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...")]
+Model = Annotated[
+    str | None,
+    typer.Argument(help="A model's name or path; default: en-small, which ships with elmokit."),
+]
 
 
 @app.command()
@@ -20,64 +27,114 @@ def train(
     recipe: Annotated[
         str | None, typer.Argument(help="tiny, small, original, or a .toml file.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder made by `elmokit prepare`.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder of the run.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder made by `elmokit prepare`.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the run.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with this run, stopped or killed.")
+        Path | None,
+        typer.Option("--resume", metavar="RUN", help="Continue this run, stopped or killed."),
     ] = None,
     changes: Changes = None,
     device: Device = "cpu",
 ) -> None:
     """Train a biLM: both directions jointly, from a recipe and a prepared corpus."""
-    from elmokit.pretrain.loop import train_or_resume
+    from elmokit.pretrain.training.command import train_or_resume
 
-    train_or_resume(recipe, data, out, resume, changes or [], device)
+    result = train_or_resume(recipe, data, out, resume, changes or [], device)
+    if result.is_main and result.perplexity is not None:
+        run = resume or out
+        _say(f"trained on {result.tokens:,} tokens; the run is in {run}")
+        _say(f"next:  elmokit plot {run} -o curve.png  and  elmokit export {run} MODEL")
 
 
 @app.command()
 def finetune(
-    model: Annotated[str, typer.Argument(help="Model to start from (any format we read).")],
     data: Data,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the tuned model.")],
+    model: Model = None,
     changes: Changes = None,
     device: Device = "cpu",
 ) -> None:
-    """Go on training a model on the text of a domain, and say what it gained."""
+    """Train a model further on the text of a domain, and measure what it gained."""
     from elmokit.pretrain.finetune import finetune as run
-    from elmokit.weights.load import load_pretrained
 
-    result = run(load_pretrained(model), data, out, changes or [], device)
+    result = run(_load(model), data, out, changes or [], device)
     if result.fitted_words:
         print(f"{result.fitted_words:,} softmax rows were new and fitted first, all else frozen")
     print(f"before: {result.before}")
     print(f"after:  {result.after}")
+    _say(f"wrote the tuned model to {out} and its run to {out}.run")
+    _say(f"next:  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
 @app.command()
 def perplexity(
-    model: Annotated[str, typer.Argument(help="Model with a softmax; - is the shipped one.")],
     data: Data,
-    part: Annotated[Literal["heldout", "train"], typer.Option(help="Which text.")] = "heldout",
-    start: Annotated[Literal["fresh", "carried"], typer.Option(help="State.")] = "fresh",
+    model: Model = None,
+    part: Annotated[
+        Literal["heldout", "train"], typer.Option("--part", help="Which part of the corpus.")
+    ] = "heldout",
+    start: Annotated[
+        Literal["fresh", "carried"],
+        typer.Option(
+            "--start",
+            help="What each sentence starts from: zeros, or the state the last one left.",
+        ),
+    ] = "fresh",
+    by_kind: Annotated[
+        bool, typer.Option("--by-kind/--all", help="A row per kind of text, or all text together.")
+    ] = True,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", min=1, help="Measure on a sample of about so many; default: all text."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    device: Device = "cpu",
 ) -> None:
-    """Perplexity by the full softmax, forward, backward and mean."""
-    from elmokit.pretrain.perplexity import perplexity_of
-    from elmokit.weights.load import load_pretrained
+    """Measure perplexity by the full softmax: forward, backward and mean; bits per character.
 
-    print(perplexity_of(load_pretrained(None if model == "-" else model), data, part, start))
+    MODEL needs a softmax over the corpus's vocabulary. To measure another model on the same text,
+    prepare the text again with `--vocabulary MODEL` and compare bits per character.
+    """
+    from elmokit.analysis.output.tables import Table
+    from elmokit.pretrain.perplexity import HEADER, perplexity_by_kind
+
+    found = perplexity_by_kind(_load(model, device), data, part, start, max_tokens)
+    if json:
+        from json import dumps
+
+        print(dumps(found.to_plain(by_kind), indent=2, ensure_ascii=False))
+        return
+    if by_kind and len(found.kinds) > 1:
+        title = f"Perplexity on the {part} part of {data}"
+        print(Table(title, HEADER, found.rows()).markdown())
+    print(found.overall)
+    print(f"{found.overall.bits_per_character:.3f} bits per character")
 
 
 @app.command()
 def predict(
-    model: Annotated[str, typer.Argument(help="Model with a softmax; - is the shipped one.")],
-    text: Annotated[str, typer.Argument(help="A sentence with a blank: ___")],
-    top: Annotated[int, typer.Option(help="How many words.")] = 10,
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="[MODEL] TEXT", help="A sentence with a blank: ___"),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many words.")] = 10,
+    device: Device = "cpu",
 ) -> None:
-    """The likeliest words for a blank: by what is before it, after it, and both."""
+    """Predict the word in a blank: by what stands before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
-    from elmokit.weights.load import load_pretrained
 
-    found = run(load_pretrained(None if model == "-" else model), text, top)
+    *names, text = words
+    if len(names) > 1 or (names and model):
+        raise typer.BadParameter("give one TEXT, in quotes, and at most one model before it")
+    found = run(_load(names[0] if names else model, device), text, top)
     print("".join(f"{title:<28}" for title in ("both directions", "next word", "previous word")))
     for row in zip(found.combined, found.forward, found.backward, strict=True):
         print("".join(f"{g.word:<18.18}{g.log_probability:>8.2f}  " for g in row))
@@ -88,30 +145,64 @@ def export(
     run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
     out: Annotated[Path, typer.Argument(help="Folder for the model.")],
     format: Annotated[
-        Literal["native", "bilm-tf"], typer.Option(help="Files to write.")
+        Literal["native", "bilm-tf"],
+        typer.Option("--format", help="native (safetensors) or bilm-tf (HDF5)."),
     ] = "native",
-    which: Annotated[Literal["best", "latest"], typer.Option(help="Checkpoint.")] = "best",
-    float16: Annotated[bool, typer.Option(help="Store half precision (native only).")] = False,
+    to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
+    which: Annotated[
+        Literal["best", "latest"], typer.Option("--which", help="Which checkpoint.")
+    ] = "best",
+    float16: Annotated[
+        bool, typer.Option("--float16", help="Store half precision (native only).")
+    ] = False,
     card: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=TEXT", help="A fact to keep with it: licence, corpus ..."),
+        typer.Option(
+            "--card", metavar="NAME=TEXT", help="A fact to keep with it: licence, corpus ..."
+        ),
     ] = None,
 ) -> None:
     """Write a run's model in a form that others can load."""
+    from elmokit.pretrain.export import as_format
     from elmokit.pretrain.export import export as write
 
-    write(run, out, format, which, "float16" if float16 else "float32", card or [])
+    chosen = as_format(to or format)
+    model = write(run, out, chosen, which, "float16" if float16 else "float32", card or [])
+    _say(f"wrote the model after {int(model.card['tokens_seen']):,} tokens to {out}")
+    _say(f"next:  elmokit info {out}  and  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
 @app.command()
 def plot(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Folder of a training run, or its log.jsonl; then those that went on."),
+        typer.Argument(
+            help="Folder of a training run, or its log.jsonl; then the runs that continued it."
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Picture to write.")] = Path("run.png"),
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Picture to write: .png, .svg or .pdf.")
+    ] = Path("run.png"),
 ) -> None:
     """Draw a run's perplexity, loss and learning rate."""
     from elmokit.pretrain.plot import plot_runs
 
     plot_runs(runs, out)
+    _say(f"wrote {out}")
+
+
+def _say(line: str) -> None:
+    """For people, on standard error: what was written, and what to do next."""
+    typer.echo(line, err=True)
+
+
+def _load(model: str | None, device: str = "cpu") -> "PretrainedModel":
+    from elmokit.device import usable_device
+    from elmokit.weights.load import load_pretrained
+
+    place = usable_device(device)
+    loaded = load_pretrained(None if model == "-" else model)  # "-": the first edition's spelling
+    loaded.bilm.to(place)
+    if loaded.output_words is not None:
+        loaded.output_words.softmax.to(place)
+    return loaded

@@ -1,100 +1,86 @@
 """The report: every analysis on one page."""
 
-from pathlib import Path
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from typing import Annotated, Any, get_args
 
 import typer
 
+from elmokit.analysis.report.config import ReportConfig, setting_of
 from elmokit.cli import app
-from elmokit.cli.options import Model, SeenOption
+
+
+def _as_parameter(of: "Field[Any]") -> inspect.Parameter:
+    """A field of ``ReportConfig`` as typer reads an option."""
+    setting = setting_of(of)
+    kind, default = get_args(of.type)[0], of.default
+    if setting.is_repeated:
+        kind, default = list[str] | None, None
+    elif setting.parse is not None:
+        kind, default = str, setting.show(of.default)
+    option = typer.Option(
+        *setting.flags, help=setting.help, metavar=setting.metavar, min=setting.min
+    )
+    return inspect.Parameter(
+        of.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is MISSING else default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _from_options(given: dict[str, Any]) -> ReportConfig:
+    """Take the options of ``ReportConfig`` out of all that were given."""
+    values = {}
+    for each in fields(ReportConfig):
+        setting, value = setting_of(each), given.pop(each.name)
+        parse = setting.parse or (lambda text: text)
+        if setting.is_repeated:
+            value = tuple(map(parse, value or ()))
+        elif setting.parse is not None:
+            value = parse(value)
+        values[each.name] = value
+    return ReportConfig(**values)
+
+
+def with_report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command of ``config: ReportConfig`` as typer reads it: each setting is an option."""
+
+    @functools.wraps(command)
+    def call(**given: Any) -> None:
+        command(config=_from_options(given), **given)
+
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "config"]
+    by_name = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own]
+    settings = map(_as_parameter, fields(ReportConfig))
+    call.__signature__ = inspect.Signature([*settings, *by_name])  # type: ignore[attr-defined]
+    return call
 
 
 @app.command()
+@with_report_options
 def report(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the report.")],
-    data: Annotated[
-        Path, typer.Option(help="Folder with ewt, wsd, glove, nli ... unpacked in it.")
-    ] = Path("data"),
-    model: Model = "",
+    config: ReportConfig,
     only: Annotated[
-        str,
-        typer.Option(
-            help="Sections to compute, separated by commas: demo, perplexity, senses, pos, "
-            "neighbours, uses, tasks, layers, places, efficiency, mixes, transfer; 'none' writes "
-            "the page from what is there. Default: all."
-        ),
-    ] = "",
-    corpus: Annotated[
-        Path | None, typer.Option(help="Folder of `elmokit prepare`, for perplexity.")
-    ] = None,
-    seen: SeenOption = None,
-    text: Annotated[
-        list[str] | None, typer.Option(help="Plain text, for neighbours; may be given again.")
-    ] = None,
-    text_tokens: Annotated[
-        int, typer.Option(min=1, help="At most so many tokens of the text, from its start.")
-    ] = 1_000_000,
-    word: Annotated[str, typer.Option(help="Whose uses are drawn.")] = "play",
-    table1_tasks: Annotated[str, typer.Option(help="For Table 1.")] = (
-        "squad,entailment,srl,coref,ner,sentiment"
-    ),
-    table1_seeds: Annotated[
-        int | None, typer.Option(help="Runs of each kind in Table 1; default: by task.")
-    ] = None,
-    tasks: Annotated[str, typer.Option(help="For Tables 2 and 3, figures and transfer.")] = (
-        "entailment,srl"
-    ),
-    shares: Annotated[str, typer.Option(help="Of Figure 1, in percent.")] = "1,10,100",
-    recipe: Annotated[str, typer.Option(help="cpu or paper.")] = "cpu",
-    settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
-            help="TASK:TABLE.NAME=VALUE, as in srl:data.train_limit=3000; not for Table 1.",
+            metavar="NAME,...",
+            help="Compute only these sections: demo, perplexity, senses, pos, neighbours, "
+            "occurrences, tasks, layers, places, efficiency, mixes, transfer. 'none' writes the "
+            "page from stored results. May be repeated. Default: all.",
         ),
     ] = None,
-    tune: Annotated[
-        list[str] | None, typer.Option(help="train.NAME=VALUE, for the transfer's fine-tuning.")
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="Runs of each kind elsewhere; default: by task.")
-    ] = None,
-    minutes: Annotated[float, typer.Option(help="At most so long a run; 0: the recipe's.")] = 0.0,
-    layer_norm: Annotated[bool, typer.Option(help="Table 2 with layer norm too.")] = False,
-    jobs: Annotated[int, typer.Option(help="Task runs at a time.")] = 1,
-    train_sentences: Annotated[int | None, typer.Option(help="Of the POS probe.")] = None,
-    semcor_sentences: Annotated[int | None, typer.Option(help="Of the senses.")] = None,
 ) -> None:
-    """Compute what is not there yet, and write one page of it all."""
-    from elmokit.analysis.kneser_ney import parse_seen
-    from elmokit.analysis.report.config import ReportConfig, parse_task_settings
-    from elmokit.analysis.report.make import make_report
-    from elmokit.analysis.sample_efficiency import parse_shares
+    """Compute the paper's tables and figures, and write them as one page.
 
-    config = ReportConfig(
-        out=out,
-        data=data,
-        model=model,
-        corpus=corpus,
-        seen=tuple(map(parse_seen, seen or ())),
-        text=tuple(text or ()),
-        text_tokens=text_tokens,
-        word=word,
-        table1_tasks=tuple(table1_tasks.split(",")),
-        table1_seeds=table1_seeds,
-        tasks=tuple(tasks.split(",")),
-        shares=parse_shares(shares),
-        recipe=recipe,
-        task_settings=parse_task_settings(settings or ()),
-        tune=tuple(tune or ()),
-        seeds=seeds,
-        max_minutes=minutes,
-        jobs=jobs,
-        has_layer_norm=layer_norm,
-        train_sentences=train_sentences,
-        semcor_sentences=semcor_sentences,
-    )
-    result = make_report(config, None if only == "none" else [n for n in only.split(",") if n])
+    Sections that are stored in the folder are not computed again.
+    """
+    from elmokit.analysis.report.make import make_report
+
+    names = [name for given in only or () for name in given.split(",") if name]
+    result = make_report(config, None if names == ["none"] else names)
     for name, reason in result.left_out.items():
         typer.echo(f"left out: {name} ({reason})")
     if result.of_another_model:

@@ -9,51 +9,79 @@ import typer
 from elmokit.cli import app
 
 task_app = typer.Typer(
-    help="Train, score and use the six task models, with and without ELMo.", no_args_is_help=True
+    help="Train, evaluate and use the six task models, with and without ELMo.",
+    no_args_is_help=True,
 )
 app.add_typer(task_app, name="task")
 
-Folder = Annotated[Path, typer.Argument(help="What task train has written.")]
-ItsElmo = Annotated[str | None, typer.Option(help="Where its ELMo model is now, if it has moved.")]
+Folder = Annotated[Path, typer.Argument(help="A folder that task train has written.")]
+ItsModel = Annotated[
+    str | None,
+    typer.Option(
+        "-m",
+        "--model",
+        help="The ELMo model that it was trained with, if that was moved since.",
+    ),
+]
+OldModel = Annotated[str | None, typer.Option("--elmo", hidden=True)]
+"""What --model was called at first."""
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 
 
 @task_app.command()
 def train(
     name: Annotated[str, typer.Argument(help="ner, sentiment, entailment, srl, coref or squad.")],
-    train: Annotated[list[Path], typer.Option(help="Training file; may be given again.")],
-    dev: Annotated[list[Path], typer.Option(help="Development file, for early stopping.")],
-    out: Annotated[Path, typer.Option(help="Folder for the run; started again, it goes on.")],
-    elmo: Annotated[
-        str | None, typer.Option(help="ELMo model; default: the one that ships with elmokit.")
+    train: Annotated[list[Path], typer.Option(help="Training file; give it again for several.")],
+    dev: Annotated[list[Path], typer.Option(help="Development file, used for early stopping.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Folder for the run; an interrupted run resumes.")
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option("-m", "--model", help="Name or path of the ELMo model; default: en-small."),
     ] = None,
-    finetuned: Annotated[
-        str | None, typer.Option(help="Use this fine-tuned ELMo model instead.")
+    where: Annotated[
+        str | None,
+        typer.Option(help="Where the task model uses ELMo: input, output, both or none."),
     ] = None,
-    where: Annotated[str | None, typer.Option(help="input, output, both or none.")] = None,
     layers: Annotated[
-        str | None, typer.Option(help="mix, average, top or a layer's number.")
+        str | None,
+        typer.Option(help="mix (learned), average, top, or the number of one layer."),
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="lambda on the mixing weights.")] = None,
+    l2: Annotated[
+        float | None, typer.Option(help="L2 penalty on the mixing weights (the paper's lambda).")
+    ] = None,
     vectors: Annotated[
-        str | None, typer.Option(help="GloVe text file, or folder of words.txt and vectors.npy.")
+        str | None,
+        typer.Option(help="Word vectors: a GloVe text file, or a folder of words.txt and .npy."),
     ] = None,
     recipe: Annotated[
         str | None, typer.Option(help="paper (the default), cpu, or a TOML file of settings.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="TABLE.NAME=VALUE, as in fit.batch_size=16.")
+        list[str] | None,
+        typer.Option(
+            "--set", help="Change one setting: TABLE.NAME=VALUE, as in fit.batch_size=16."
+        ),
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Folder for the biLM's layers.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder in which the biLM's layers are kept.")
+    ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Run the biLM in every epoch.")
+        bool, typer.Option("--no-cache", help="Keep no layers; run the biLM in every epoch.")
     ] = False,
-    cache_precision: Annotated[str, typer.Option(help="float32 (exact) or float16.")] = "float32",
-    cache_gigabytes: Annotated[float, typer.Option(help="Bound of the cache folder.")] = 20.0,
+    cache_precision: Annotated[
+        str, typer.Option(help="float32 (exact), or float16 (half the size, rounded).")
+    ] = "float32",
+    cache_gigabytes: Annotated[
+        float, typer.Option(help="Largest size of the cache folder.")
+    ] = 20.0,
     device: Device = "cpu",
+    elmo: OldModel = None,
+    finetuned: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Train a task model on your files, in the task's standard format."""
+    """Train a task model on your own files, in the standard format of the task."""
     from elmokit.tasks.run import CacheConfig, configured, train_task
 
     options = {"elmo.where": where, "elmo.layers": layers, "elmo.l2": l2}
@@ -64,7 +92,7 @@ def train(
         train,
         dev,
         out,
-        elmo=finetuned or elmo,
+        elmo=finetuned or model or elmo,
         config=configured(name, recipe, [*given, *(settings or [])]),
         cache=CacheConfig(cache, not no_cache, cache_precision, cache_gigabytes),
         device=device,
@@ -75,17 +103,18 @@ def train(
 @task_app.command()
 def eval(
     folder: Folder,
-    test: Annotated[list[Path], typer.Option(help="Labelled file in the task's format.")],
-    elmo: ItsElmo = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    test: Annotated[list[Path], typer.Option(help="Labelled file in the format of the task.")],
+    model: ItsModel = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     device: Device = "cpu",
+    elmo: OldModel = None,
 ) -> None:
-    """Score a trained task model with the task's official measure."""
+    """Score a trained task model with the official measure of the task."""
     import json
 
     from elmokit.tasks.run import eval_task
 
-    scores = eval_task(folder, test, elmo=elmo, device=device)
+    scores = eval_task(folder, test, elmo=model or elmo, device=device)
     if as_json:
         print(json.dumps(scores.every))
     else:
@@ -96,26 +125,32 @@ def eval(
 @task_app.command()
 def predict(
     folder: Folder,
-    file: Annotated[str, typer.Argument(help="Plain text, or - for standard input.")],
-    elmo: ItsElmo = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON lines.")] = False,
+    file: Annotated[str, typer.Argument(help="Text file, or - for standard input.")],
+    model: ItsModel = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
     labelled: Annotated[
-        bool, typer.Option("--labelled", help="FILE is in the training format, not plain text.")
+        bool,
+        typer.Option("--labelled", help="FILE is in the training format, not plain text."),
     ] = False,
     device: Device = "cpu",
+    elmo: OldModel = None,
 ) -> None:
-    """Answer for new text: a line a text (entailment: premise, tab, hypothesis)."""
+    """Predict for plain text, one text per line; a blank line gives an empty result.
+
+    entailment: premise, tab, hypothesis. squad: question, tab, context. srl: predicates between
+    underscores. coref: running text, documents separated by blank lines.
+    """
     import json
 
     from rich.console import Console
 
     from elmokit.tasks.run import load_task, predict_file
 
-    trained = load_task(folder, elmo=elmo, device=device)
+    trained = load_task(folder, elmo=model or elmo, device=device)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     for example, prediction in predict_file(trained, file, is_labelled=labelled):
         if as_json:
             print(json.dumps(trained.task.to_json(example, prediction), ensure_ascii=False))
         else:
-            console.print(trained.task.render(example, prediction))
+            console.print(trained.task.show(example, prediction))
         sys.stdout.flush()

@@ -12,15 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
-from elmokit.compat.distinct import distinct_characters, distinct_words
-from elmokit.embed.embedder import Embedder, Vectors
-from elmokit.embed.inputs import Item
-from elmokit.embed.to_file import embed_to_file, parse_selection
-from elmokit.embed.writers import Layout
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.files.inputs import Item
+from elmokit.embed.files.to_file import embed_to_file, parse_selection
+from elmokit.embed.files.writers import Layout
+from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
-from elmokit.model.bilm import BiLm, wrap
+from elmokit.model.bilm import BiLm
+from elmokit.model.eager import runs_eagerly
+from elmokit.model.packing import add_markers, batch_character_ids, batch_word_ids
 from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIds, TokenIndexer
+from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -155,36 +157,32 @@ class Elmo(nn.Module):
             "mask": mask.view(shape),
         }
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @runs_eagerly
     def _layers_and_mask(
         self, inputs: Tensor | None, word_inputs: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """(B, L + 1, T, D) and (B, T), whatever outer dimensions the inputs had."""
         if word_inputs is not None and self._is_cached(word_inputs):
-            distinct = distinct_words(word_inputs.flatten(0, -2), self._marker_rows())
-            assert distinct.ids.words is not None and isinstance(self._cached, Tensor)
-            table = self._cached[distinct.ids.words]
+            batch = batch_word_ids(word_inputs.flatten(0, -2), self._marker_rows())
+            assert batch.ids.words is not None and isinstance(self._cached, Tensor)
+            table = self._cached[batch.ids.words]
         elif inputs is not None:
-            distinct = distinct_characters(inputs.flatten(0, -3), self._indexer)
-            table = self._elmo_lstm.encoder(distinct.ids)
+            batch = batch_character_ids(inputs.flatten(0, -3), self._indexer)
+            table = self._elmo_lstm.encoder(batch.ids)
         else:
             raise InputError("these words are not all in vocab_to_cache; give character ids too")
-        bilm, rows, lengths = self._elmo_lstm, distinct.rows, distinct.lengths
-        if self._keep_sentence_boundaries:
-            rows, lengths = wrap(rows, lengths), [length + 2 for length in lengths]
-            layers = bilm.run_marked(table, rows, lengths, bilm.zero_state(len(lengths))).layers
-        else:
-            layers = bilm(table, rows, lengths).layers
-        places = torch.arange(rows.shape[1], device=rows.device)
-        return layers, places < torch.tensor(lengths, device=rows.device)[:, None]
+        bilm, lengths = self._elmo_lstm, batch.lengths.tolist()
+        if not self._keep_sentence_boundaries:
+            return bilm.layers(table, batch.rows, lengths), batch.mask
+        rows, with_markers = add_markers(batch.rows, lengths)
+        layers: Tensor = bilm(table, rows, with_markers, bilm.zero_state(len(lengths))).layers
+        return layers, batch._replace(rows=rows, lengths=batch.lengths + 2).mask
 
     def _encode_vocabulary(self, words: Sequence[str]) -> Tensor:
         """(V + 2, P): the words in their order, then the two sentence markers."""
         with torch.no_grad():
             ids = self._indexer.encode([*words, self._indexer.begin, self._indexer.end])
-            device = self._elmo_lstm.device
-            moved = TokenIds(*(None if part is None else part.to(device) for part in ids))
-            table: Tensor = self._elmo_lstm.encoder(moved)
+            table: Tensor = self._elmo_lstm.encoder(ids.to(self._elmo_lstm.device))
         return table
 
     def _marker_rows(self) -> tuple[int, int]:

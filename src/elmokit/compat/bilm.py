@@ -16,20 +16,20 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmokit.compat.distinct import distinct_characters, distinct_words
 from elmokit.embed.embedder import Embedder
-from elmokit.embed.inputs import read_sentences
-from elmokit.embed.to_file import Selection, embed_to_file
+from elmokit.embed.files.inputs import read_sentences
+from elmokit.embed.files.to_file import Selection, embed_to_file
+from elmokit.embed.files.writers import Layout
 from elmokit.embed.word_cache import WordCache
-from elmokit.embed.writers import Layout
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
+from elmokit.model.packing import batch_character_ids, batch_word_ids
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Utf8Characters
 from elmokit.text.token_ids import word_table_rows
 from elmokit.text.vocabulary import UNKNOWN
 from elmokit.weights.folders import require_space
-from elmokit.weights.hdf5 import open_hdf5, read_tensor
+from elmokit.weights.hdf5 import find_dataset, open_hdf5, read_tensor
 from elmokit.weights.load import load_pretrained
 
 File = str | Path
@@ -101,8 +101,12 @@ class BidirectionalLanguageModel:
         self._bilm, self._indexer = pretrained.bilm, pretrained.indexer
         self._vectors = None
         if not use_character_inputs and embedding_weight_file is not None:
-            with open_hdf5(Path(embedding_weight_file)) as file:
-                vectors = read_tensor(file, "embedding", Path(embedding_weight_file))
+            path = Path(embedding_weight_file)
+            with open_hdf5(path) as file:
+                dataset = find_dataset(file, "embedding", path)
+                if dataset is None:
+                    raise InputError(f"{path}: holds no dataset `embedding`")
+                vectors = read_tensor(dataset, "embedding", path)
             self._vectors = torch.cat([vectors.new_zeros(1, vectors.shape[1]), vectors])
 
     @torch.no_grad()
@@ -110,15 +114,15 @@ class BidirectionalLanguageModel:
         """What ``Batcher`` or ``TokenBatcher`` made of a batch."""
         given = torch.as_tensor(ids).long().to(self._bilm.device)
         if self._vectors is None:
-            distinct = distinct_characters(given, self._indexer)
-            table = self._bilm.encoder(distinct.ids)
+            batch = batch_character_ids(given, self._indexer)
+            table = self._bilm.encoder(batch.ids)
         else:
-            distinct = distinct_words(given, marker_ids=(0, 0))  # the ids hold their own markers
-            assert distinct.ids.words is not None
-            table = self._vectors[distinct.ids.words]
+            batch = batch_word_ids(given, marker_ids=(0, 0))  # the ids hold their own markers
+            assert batch.ids.words is not None
+            table = self._vectors[batch.ids.words]
         state = self._bilm.zero_state(len(given))
-        layers = self._bilm.run_marked(table, distinct.rows, distinct.lengths, state).layers
-        lengths = torch.tensor(distinct.lengths, device=table.device) - 2
+        layers = self._bilm(table, batch.rows, batch.lengths.tolist(), state).layers
+        lengths = batch.lengths.to(table.device) - 2
         mask = torch.arange(given.shape[1] - 2, device=table.device) < lengths[:, None]
         return BilmOps(
             lm_embeddings=layers[:, :, 1:-1] * mask[:, None, :, None],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elmokit.embed.embedder import Embedder as ElmokitEmbedder
-from elmokit.embed.embedder import Vectors
+from elmokit.embed.sentences import Vectors
 from elmokit.weights.load import load_pretrained
 
 AVERAGE, ALL_LAYERS = -1, -2

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.embed.embedder import Embedder, Vectors, pool_tokens
-from elmokit.embed.fasta import read_fasta
-from elmokit.embed.inputs import Item
+from elmokit.embed.embedder import Embedder, pool_tokens
+from elmokit.embed.files.fasta import read_fasta
+from elmokit.embed.files.inputs import Item
+from elmokit.embed.files.writers import Layout, writing
 from elmokit.embed.mix import AnyMix
-from elmokit.embed.writers import Layout, writing
+from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
 from elmokit.files import replacing_file, write_json
 from elmokit.weights.load import load_pretrained

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmokit.embed.embedder import Embedder, Sentence, Start, Vectors
+from elmokit.embed.embedder import Embedder, Start
+from elmokit.embed.sentences import Sentence, Vectors
 from elmokit.errors import InputError
-from elmokit.model.bilm import wrap
-from elmokit.model.elmo import batch_tokens
+from elmokit.model.packing import add_markers, batch_tokens
 from elmokit.model.softmax import OutputWords
 from elmokit.weights.load import load_pretrained
 
@@ -122,8 +122,8 @@ def _substitutes(
     batch = batch_tokens([tokens], embedder.indexer)
     bilm = embedder.bilm
     table = bilm.encoder(batch.ids)
-    marked = wrap(batch.rows, [len(tokens)])  # (1, T + 2)
-    output = bilm.run_marked(table, marked, [len(tokens) + 2], bilm.zero_state(1))
+    rows, lengths = add_markers(batch.rows, [len(tokens)])  # (1, T + 2)
+    output = bilm(table, rows, lengths, bilm.zero_state(1))
     forward, backward = output.layers[0, -1].chunk(2, dim=-1)  # (T + 2, P) each
     before = _best(words, forward[:-2], topn, nodelimiters)  # of word t, from <S> ... t-1
     after = _best(words, backward[2:], topn, nodelimiters)  # from </S> ... t+1

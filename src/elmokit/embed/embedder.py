@@ -5,41 +5,64 @@ A sentence's vectors depend on that sentence alone: not on its batch, its place 
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from elmokit.device import usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.fingerprint import fingerprint
-from elmokit.embed.mix import AnyMix, check_mix, mix_layers, mixed_dim
+from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
+from elmokit.embed.sentences import (
+    EmbeddedText,
+    Sentence,
+    Vectors,
+    all_tokens,
+    several,
+    split_text,
+    tokens_of,
+)
+from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.packing import find_places
+from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
+from elmokit.text.tokenize import Token, tokenize
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.settled import settle
+from elmokit.weights.tensor_files import StorageType
 
-if TYPE_CHECKING:
-    from elmokit.text.tokenize import Token
-
-Vectors = npt.NDArray[np.float32]
-Sentence = str | Sequence[str]
-"""Raw text, tokenised by us, or tokens, taken as they are."""
 Start = Literal["fresh", "settled"] | BiLmState
-"""What every sentence starts from: zeros, the model's warmed state (made from built-in English
-sentences where its files have none), or one row of your own."""
+"""What every sentence starts from: zeros, the model's warm start (made from built-in English
+sentences where its files have none), or a state of one row."""
 Pooling = Literal["mean", "max", "ends"]
 
 BATCH_TOKENS = 8192
 WINDOW_TOKENS = 32768
 """Sentences of a stream are sorted among this many tokens; also what a stream holds in memory."""
 
+_NAMED_ELSEWHERE = {
+    "encode": "embed (one vector per token) or pool (one vector per sentence)",
+    "similarity": "pool, then cosine similarities of its rows; or `elmokit compare` for two words",
+    "transform": "pool (one vector per sentence)",
+    "embed_sentence": "layers([tokens])[0], or elmokit.compat.allennlp.ElmoEmbedder",
+    "embed_batch": "layers, or elmokit.compat.allennlp.ElmoEmbedder",
+    "get_elmo_vectors": "embed, or elmokit.compat.simple_elmo.ElmoModel",
+    "sents2elmo": "embed, or elmokit.compat.elmoformanylangs.Embedder",
+    "eval": "nothing: a loaded model is always in evaluation mode",
+}
+"""Calls that users of other libraries try first, and what they are called here."""
 
-class Carried(NamedTuple):
+
+class CarriedLayers(NamedTuple):
+    """Layers of sentences that continued from a state, and the state in which they end."""
+
     layers: list[Vectors]  # each (L + 1, T, D)
     state: BiLmState  # for the next call
 
@@ -47,9 +70,11 @@ class Carried(NamedTuple):
 class Embedder:
     """A loaded model.
 
-    >>> elmo = elmokit.load()                                   # doctest: +SKIP
-    >>> elmo.embed(["I like apples."])[0].shape                 # doctest: +SKIP
+    >>> elmo = elmokit.load("en-small")                          # doctest: +SKIP
+    >>> elmo.embed(["I like apples."])[0].shape                  # doctest: +SKIP
     (4, 512)
+
+    Can be pickled and copied; the copy starts with an empty word cache.
     """
 
     def __init__(self, pretrained: PretrainedModel, *, cache_bytes: int = DEFAULT_BYTES) -> None:
@@ -67,6 +92,11 @@ class Embedder:
     def dim(self) -> int:
         """D, the width of one layer."""
         return self.bilm.config.vector_dim
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs; vectors come back as NumPy arrays wherever it is."""
+        return self.bilm.device
 
     @property
     def source(self) -> str:
@@ -89,27 +119,51 @@ class Embedder:
     def __repr__(self) -> str:
         return f"Embedder({self.source!r}, layers={self.num_layers}, dim={self.dim})"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        ours = _NAMED_ELSEWHERE.get(name)
+        hint = f"; here it is {ours}" if ours else ""
+        raise AttributeError(f"an elmokit Embedder has no {name!r}{hint}")
+
+    def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
+        """Refused with the names of what to call: one method has one kind of result."""
+        raise InputError(
+            "an Embedder is not called: use embed (one vector per token), layers (all layers) or "
+            "pool (one vector per sentence); inside a PyTorch model use elmokit.Elmo"
+        )
+
     def to(self, device: str | torch.device) -> "Embedder":
-        """Move the model; vectors still come back as NumPy arrays."""
+        """Move the model to a device (``"auto"``: a GPU where there is one)."""
         self.bilm.to(usable_device(device))
         self.__dict__.pop("_settled", None)
         return self
 
-    def tokenize(self, text: str) -> "list[Token]":
-        """Our tokens of raw text, with their character offsets."""
-        from elmokit.text.tokenize import tokenize
+    def save(self, folder: str | Path, *, dtype: StorageType = "float32") -> None:
+        """Write the model as a folder that ``elmokit.load`` reads, with its softmax if it has one.
 
+        Args:
+            folder: replaced if all it holds is a model.
+            dtype: ``"float16"`` halves the files and rounds the weights to three digits.
+        """
+        if self.pretrained.output_words is None and Path(self.source).exists():
+            self.pretrained.output_words = load_pretrained(self.source).output_words
+        write_native(self.pretrained, Path(folder), dtype)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """Our tokens of raw text, with their character offsets."""
         return tokenize(text)
+
+    def tokens_of(self, sentence: Sentence) -> list[str]:
+        """The tokens that a sentence's vectors stand for."""
+        return tokens_of(sentence)
 
     def settle(self, sentences: Iterable[Sentence]) -> None:
         """Make ``start="settled"`` the state that a few dozen sentences of yours leave behind."""
-        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
-        self.pretrained.settled = settle(self.pretrained, tokens)
+        self.pretrained.settled = settle(self, list(all_tokens(sentences)))
         self.__dict__.pop("_settled", None)
 
     def cache_words(self, words: Iterable[str]) -> None:
         """Encode a vocabulary now and keep it; words outside it still work."""
-        self._cache.keep(list(words))
+        self._cache.keep(tokens_of(list(words)))
 
     def embed(
         self,
@@ -118,14 +172,20 @@ class Embedder:
         *,
         start: Start = "fresh",
         batch_tokens: int = BATCH_TOKENS,
+        show_progress: bool = False,
     ) -> list[Vectors]:
-        """One (T, D) array a sentence; (T, (L + 1) D) for ``mix="concat"``.
+        """One array (T, D) per sentence; (T, (L + 1) D) for ``mix="concat"``.
 
-        ``mix``: "average", "sum", "top", "concat", a layer's number, or ``Mix(weights, gamma)``.
+        Args:
+            sentences: strings, tokenised by elmokit, or lists of tokens, taken as they are.
+            mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, a layer's number (-1 is the
+                last), or ``Mix(weights, gamma)``.
+            start: what every sentence starts from, ``"fresh"`` or ``"settled"``.
+            batch_tokens: tokens computed at once; bounds the memory.
+            show_progress: a progress bar on a terminal, plain lines elsewhere.
         """
-        check_mix(mix, self.num_layers)
-        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
-        return self._window(tokens, mix, start, batch_tokens)
+        mix = checked_mix(mix, self.num_layers)
+        return self._compute(list(all_tokens(sentences)), mix, start, batch_tokens, show_progress)
 
     def layers(
         self,
@@ -133,10 +193,67 @@ class Embedder:
         *,
         start: Start = "fresh",
         batch_tokens: int = BATCH_TOKENS,
+        show_progress: bool = False,
     ) -> list[Vectors]:
-        """One (L + 1, T, D) array a sentence: token layer first, top LSTM last."""
-        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
-        return self._window(tokens, None, start, batch_tokens)
+        """One array (L + 1, T, D) per sentence: token layer first, top LSTM last."""
+        return self._compute(list(all_tokens(sentences)), None, start, batch_tokens, show_progress)
+
+    def embed_text(
+        self,
+        texts: Iterable[Sentence],
+        mix: AnyMix = "average",
+        *,
+        split_sentences: bool = False,
+        start: Start = "fresh",
+        batch_tokens: int = BATCH_TOKENS,
+        show_progress: bool = False,
+    ) -> list[EmbeddedText]:
+        """Tokens, their character offsets and their vectors together, one result per text.
+
+        Args:
+            split_sentences: read each sentence of a paragraph on its own, as the model was
+                trained; otherwise a text is one sentence.
+
+        The other arguments are those of ``embed``.
+        """
+        mix = checked_mix(mix, self.num_layers)
+        pieces = [
+            split_text(text, split_sentences, number) for number, text in enumerate(several(texts))
+        ]
+        sentences = [sentence for text in pieces for sentence in text.sentences]
+        vectors = iter(self._compute(sentences, mix, start, batch_tokens, show_progress))
+        empty = np.zeros((0, mixed_dim(mix, self.num_layers, self.dim)), dtype=np.float32)
+        results = []
+        for text in pieces:
+            ends = np.cumsum([len(sentence) for sentence in text.sentences]).tolist()
+            results.append(
+                EmbeddedText(
+                    [token for sentence in text.sentences for token in sentence],
+                    text.offsets,
+                    list(zip([0, *ends], ends, strict=False)),
+                    np.concatenate([empty, *(next(vectors) for _ in text.sentences)]),
+                )
+            )
+        return results
+
+    def padded_layers(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        start: Start = "fresh",
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> Tensor:
+        """One tensor (B, L + 1, T, D) on the model's device, as a PyTorch model reads it.
+
+        Zero beyond each sentence's length; no gradient.
+        """
+        tokens = list(all_tokens(sentences))
+        longest = max(map(len, tokens), default=0)
+        shape = (len(tokens), self.num_layers, longest, self.dim)
+        padded = torch.zeros(shape, device=self.bilm.device)
+        for chunk, layers in self._run(tokens, start, batch_tokens):
+            padded[chunk, :, : layers.shape[2]] = layers
+        return padded
 
     def stream(
         self,
@@ -148,10 +265,8 @@ class Embedder:
         window_tokens: int = WINDOW_TOKENS,
     ) -> Iterator[Vectors]:
         """``embed`` for any amount of input: vectors in order, memory bounded by the window."""
-        check_mix(mix, self.num_layers)
-        tokens = map(self.tokens_of, _several(sentences))
-        for window in windows_of(tokens, window_tokens):
-            yield from self._window(window, mix, start, batch_tokens)
+        mix = checked_mix(mix, self.num_layers)
+        return self._stream(sentences, mix, start, batch_tokens, window_tokens)
 
     def stream_layers(
         self,
@@ -162,9 +277,7 @@ class Embedder:
         window_tokens: int = WINDOW_TOKENS,
     ) -> Iterator[Vectors]:
         """``layers`` for any amount of input."""
-        tokens = map(self.tokens_of, _several(sentences))
-        for window in windows_of(tokens, window_tokens):
-            yield from self._window(window, None, start, batch_tokens)
+        return self._stream(sentences, None, start, batch_tokens, window_tokens)
 
     def pool(
         self,
@@ -174,10 +287,10 @@ class Embedder:
         *,
         start: Start = "fresh",
     ) -> Vectors:
-        """(N, D): one vector a sentence, zeros for an empty one.
+        """(N, D): one vector per sentence, zeros for an empty one.
 
-        "mean" and "max" run over its tokens. "ends" joins where each direction has read it all:
-        the forward half of the last token and the backward half of the first.
+        ``"mean"`` and ``"max"`` run over its tokens. ``"ends"`` joins where each direction has
+        read it all: the forward half of the last token and the backward half of the first.
         """
         require_pooling(how)
         dim = mixed_dim(mix, self.num_layers, self.dim)
@@ -187,61 +300,76 @@ class Embedder:
         ]
         return np.stack(pooled) if pooled else np.zeros((0, dim), dtype=np.float32)
 
-    def carry(self, sentences: Sequence[Sentence], state: BiLmState | None = None) -> Carried:
-        """Layers of sentences that go on from a state, as the old programs did.
+    def carry(self, sentences: Sequence[Sentence], state: BiLmState | None = None) -> CarriedLayers:
+        """Layers of sentences that continue from a state, as the old programs did.
 
         Row i of the state belongs to sentence i of every call. Further sentences start from
         zeros, and rows without a sentence stay as they are.
         """
-        tokens = [self.tokens_of(sentence) for sentence in _several(sentences)]
+        tokens = list(all_tokens(sentences))
         if not tokens:
-            return Carried([], self.bilm.zero_state(0) if state is None else state)
+            return CarriedLayers([], self.bilm.zero_state(0) if state is None else state)
         state = self.bilm.zero_state(len(tokens)) if state is None else state
         if state.num_rows < len(tokens):
-            state = _joined(state, self.bilm.zero_state(len(tokens) - state.num_rows))
-        table, index, lengths = self._tensors(tokens)
+            state = state.join(self.bilm.zero_state(len(tokens) - state.num_rows))
+        table, rows, lengths = self._tensors(tokens)
         with torch.no_grad():
-            output = self.bilm(table, index, lengths, carried=_rows(state, 0, len(tokens)))
-        arrays = output.layers.cpu().numpy()
+            output = self.bilm.carry(table, rows, lengths, state.rows(0, len(tokens)))
         layers = [
             np.ascontiguousarray(array[:, :length])
-            for array, length in zip(arrays, lengths, strict=True)
+            for array, length in zip(output.layers.cpu().numpy(), lengths, strict=True)
         ]
-        return Carried(layers, _joined(output.state, _rows(state, len(tokens), state.num_rows)))
+        return CarriedLayers(layers, output.state.join(state.rows(len(tokens), state.num_rows)))
 
-    def tokens_of(self, sentence: Sentence) -> list[str]:
-        """The tokens a sentence's vectors stand for."""
-        if isinstance(sentence, str):
-            return [token.text for token in self.tokenize(sentence)]
-        return _checked_tokens(sentence)
+    def _stream(
+        self,
+        sentences: Iterable[Sentence],
+        mix: AnyMix | None,
+        start: Start,
+        batch_tokens: int,
+        window_tokens: int,
+    ) -> Iterator[Vectors]:
+        for window in windows_of(all_tokens(sentences), window_tokens):
+            yield from self._compute(window, mix, start, batch_tokens)
 
-    def _window(
-        self, sentences: list[list[str]], mix: AnyMix | None, start: Start, batch_tokens: int
+    def _compute(
+        self,
+        sentences: list[list[str]],
+        mix: AnyMix | None,
+        start: Start,
+        batch_tokens: int,
+        show_progress: bool = False,
     ) -> list[Vectors]:
         """All of these sentences: sorted into chunks, back in their order. No mix: all layers."""
-        begin = self._start(start)
         results: dict[int, Vectors] = {}
-        for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
-            table, index, lengths = self._tensors([sentences[number] for number in chunk])
-            with torch.no_grad():
-                layers = self.bilm(table, index, lengths, start=begin).layers
+        num_tokens = sum(map(len, sentences))
+        with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
+            for chunk, layers in self._run(sentences, start, batch_tokens):
                 vectors = layers if mix is None else mix_layers(layers, mix)
-            arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
-            for number, array, length in zip(chunk, arrays, lengths, strict=True):
-                results[number] = array[..., :length, :].copy()
+                arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
+                for number, array in zip(chunk, arrays, strict=True):
+                    results[number] = array[..., : len(sentences[number]), :].copy()
+                progress.advance(sum(len(sentences[number]) for number in chunk))
         return [results[number] for number in range(len(sentences))]
+
+    def _run(
+        self, sentences: list[list[str]], start: Start, batch_tokens: int
+    ) -> Iterator[tuple[list[int], Tensor]]:
+        """Numbers of the sentences that run together, and their layers (B, L + 1, T, D)."""
+        if batch_tokens < 1:
+            raise InputError(f"batch_tokens must be at least 1, got {batch_tokens}")
+        begin = self._start(start)
+        for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
+            table, rows, lengths = self._tensors([sentences[number] for number in chunk])
+            with torch.no_grad():
+                layers = self.bilm.layers(table, rows, lengths, begin)
+            yield chunk, layers
 
     def _tensors(self, sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, list[int]]:
         """Vectors of the distinct tokens (N, P), each token's row of them (B, T), lengths."""
-        rows: dict[str, int] = {self.indexer.begin: 0, self.indexer.end: 1}
-        lengths = [len(sentence) for sentence in sentences]
-        index = np.zeros((len(sentences), max(lengths)), dtype=np.int64)
-        for number, sentence in enumerate(sentences):
-            index[number, : len(sentence)] = [
-                rows.setdefault(token, len(rows)) for token in sentence
-            ]
-        table = self._cache.vectors(list(rows))
-        return table, torch.from_numpy(index).to(table.device), lengths
+        tokens, rows, lengths = find_places(sentences, self.indexer)
+        table = self._cache.vectors(tokens)
+        return table, rows.to(table.device), lengths
 
     def _start(self, start: Start) -> BiLmState | None:
         if isinstance(start, BiLmState):
@@ -254,35 +382,17 @@ class Embedder:
     @cached_property
     def _settled(self) -> BiLmState:
         """Kept as one object: the biLM remembers the step over the marker by its identity."""
-        state = self.pretrained.settled or settle(self.pretrained)
-        sides = [type(side)(*(part.to(self.bilm.device) for part in side)) for side in state]
-        return BiLmState(*sides)
-
-
-def _several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    if isinstance(sentences, str):
-        raise InputError(f"expected a list of sentences, got one string: use [{sentences[:40]!r}]")
-    if not isinstance(sentences, Iterable):
-        raise InputError(f"expected a list of sentences, got {sentences!r}")
-    return iter(sentences)
-
-
-def _checked_tokens(sentence: object) -> list[str]:
-    if isinstance(sentence, bytes) or not isinstance(sentence, Iterable):
-        raise InputError(f"a sentence must be a string or a list of strings, got {sentence!r}")
-    tokens = list(sentence)
-    for token in tokens:
-        if not isinstance(token, str):
-            raise InputError(f"a sentence must be a string or a list of strings, got {token!r}")
-    return tokens
+        return (self.pretrained.settled or settle(self)).to(self.bilm.device)
 
 
 def require_start(start: str) -> None:
+    """Refuse a start that is neither fresh nor settled."""
     if start not in ("fresh", "settled"):
         raise InputError(f"start must be fresh, settled or a state of one row, got {start!r}")
 
 
 def require_pooling(how: str) -> None:
+    """Refuse an unknown way of pooling."""
     if how not in ("mean", "max", "ends"):
         raise InputError(f"tokens are pooled by mean, max or ends, got {how!r}")
 
@@ -300,16 +410,3 @@ def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
     is_forward = np.arange(vectors.shape[1]) % dim < dim // 2  # in every layer of a concatenation
     ends: Vectors = np.where(is_forward, vectors[-1], vectors[0])
     return ends
-
-
-def _rows(state: BiLmState, start: int, end: int) -> BiLmState:
-    rows = torch.arange(start, end, device=state.forward.hidden.device)
-    return BiLmState(state.forward.rows(rows), state.backward.rows(rows))
-
-
-def _joined(first: BiLmState, second: BiLmState) -> BiLmState:
-    sides = [
-        type(one)(*(torch.cat(pair, dim=1) for pair in zip(one, other, strict=True)))
-        for one, other in zip(first, second, strict=True)
-    ]
-    return BiLmState(*sides)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from elmokit.config import to_dict
+from elmokit.recipe import to_plain
 from elmokit.text.characters import UnicodeCharacters
 from elmokit.weights.info import checksum
 from elmokit.weights.pretrained import PretrainedModel
@@ -14,7 +14,7 @@ def fingerprint(model: PretrainedModel) -> str:
     indexer, characters = model.indexer, model.indexer.characters
     facts = {
         "weights": checksum(model),
-        "config": to_dict(model.config),
+        "config": to_plain(model.config),
         "max_characters": characters.max_characters if characters else None,
         "characters": characters.dictionary if isinstance(characters, UnicodeCharacters) else None,
         "words": indexer.word_ids,

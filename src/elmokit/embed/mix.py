@@ -1,8 +1,10 @@
 """Which vector to make of a token's L + 1 layers, when no task is there to learn it."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from torch import Tensor
 
 from elmokit.errors import InputError
@@ -16,6 +18,10 @@ class Mix:
     weights: tuple[float, ...]
     gamma: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(number) for number in (*self.weights, self.gamma)):
+            raise InputError(f"the weights and gamma of a mix must be finite, got {self}")
+
     @classmethod
     def learned(cls, mix: ScalarMix) -> "Mix":
         """What a task model learned (layer norm, if it used any, is not part of it)."""
@@ -24,23 +30,31 @@ class Mix:
 
 MixName = Literal["average", "sum", "top", "concat"]
 AnyMix = MixName | int | Mix
-"""A name, the number of one layer (0 is the token layer), or given weights."""
+"""A name, the number of one layer (0 is the token layer, -1 the last), or given weights."""
 
 
-def check_mix(mix: AnyMix, num_layers: int) -> None:
-    """Refuse a mix that this model cannot make, before any work is done."""
+def checked_mix(mix: AnyMix, num_layers: int) -> AnyMix:
+    """The mix, layers counted from 0; what this model cannot make is refused before any work."""
+    given: object = mix
+    if isinstance(given, np.integer):
+        mix = int(given)
     if isinstance(mix, bool) or not isinstance(mix, (str, int, Mix)):
         raise InputError(f"mix must be a name, a layer's number or a Mix, got {mix!r}")
     if isinstance(mix, str) and mix not in ("average", "sum", "top", "concat"):
         raise InputError(
             f"mix must be average, sum, top, concat, a layer's number or a Mix, got {mix!r}"
         )
-    if isinstance(mix, int) and not 0 <= mix < num_layers:
-        raise InputError(f"the model has layers 0 to {num_layers - 1}, mix asks for layer {mix}")
+    if isinstance(mix, int):
+        if not -num_layers <= mix < num_layers:
+            raise InputError(
+                f"the model has layers 0 to {num_layers - 1}, mix asks for layer {mix}"
+            )
+        return mix % num_layers
     if isinstance(mix, Mix) and len(mix.weights) != num_layers:
         raise InputError(
             f"the model has {num_layers} layers, the mix gives {len(mix.weights)} weights"
         )
+    return mix
 
 
 def mixed_dim(mix: AnyMix, num_layers: int, dim: int) -> int:

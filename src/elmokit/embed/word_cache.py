@@ -1,26 +1,36 @@
-"""Token vectors, once a distinct word: the encoder does not look at context, so they never change.
+"""Token vectors, once per distinct word: the encoder does not look at context.
 
 Words of natural text repeat: after a few thousand sentences nearly every token is found here.
 """
 
+import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from elmokit.model.token_encoder import TokenEncoder
-from elmokit.model.weights_now import weights_now
-from elmokit.text.token_ids import TokenIds, TokenIndexer
+from elmokit.model.weights_version import weights_version
+from elmokit.text.token_ids import TokenIndexer
 
 DEFAULT_BYTES = 128 * 2**20
 WORDS_AT_ONCE = 4096
 """Words that go through the encoder together; bounds memory on huge vocabularies."""
+LONGEST_KEPT = 1000
+"""Characters; a longer word is encoded every time, because its spelling takes room as well."""
+
+_caches: "weakref.WeakSet[WordCache]" = weakref.WeakSet()
 
 
 class WordCache:
-    """Holds at most ``max_bytes`` of vectors; valid while the encoder's weights do not move."""
+    """Holds at most ``max_bytes`` of vectors; valid as long as the encoder's weights are the same.
+
+    A copy, an unpickled cache and the cache of a forked process start empty.
+    """
 
     def __init__(
         self, encoder: TokenEncoder, indexer: TokenIndexer, max_bytes: int = DEFAULT_BYTES
@@ -28,9 +38,22 @@ class WordCache:
         self.encoder = encoder
         self.indexer = indexer
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
         self._kept: list[str] = []
-        self._forget(self._weights_now())
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        """With a lock of its own; the words to be kept are encoded when the first is asked for."""
+        self._lock = threading.Lock()
+        self._forget(weights=None)
+        _caches.add(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("encoder", "indexer", "_max_bytes", "_kept")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start_empty()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -38,15 +61,14 @@ class WordCache:
     def vectors(self, words: Sequence[str]) -> Tensor:
         """(N, P) of N distinct words."""
         with self._filling():
-            weights = self._weights_now()
-            if weights != self._weights:
-                self._forget(weights)
-                self._add(self._kept)
+            if max(map(len, words), default=0) > LONGEST_KEPT:
+                return self._encode(words)
+            self._refresh()
             missing = [word for word in words if word not in self._rows]
             if len(self._rows) + len(missing) > self._capacity:
                 if len(words) + len(self._kept) > self._capacity:
                     return self._encode(words)
-                self._forget(weights)
+                self._forget(self._weights)
                 self._add(self._kept)
                 missing = [word for word in words if word not in self._rows]
             self._add(missing)
@@ -57,7 +79,15 @@ class WordCache:
         """Encode these now and never forget them, however many others pass by."""
         with self._filling():
             self._kept = list(dict.fromkeys([*self._kept, *words]))
+            self._refresh()
             self._add([word for word in self._kept if word not in self._rows])
+
+    def _refresh(self) -> None:
+        """Start anew if the weights have changed."""
+        weights = weights_version(self.encoder)
+        if weights != self._weights:
+            self._forget(weights)
+            self._add(self._kept)
 
     @contextmanager
     def _filling(self) -> Iterator[None]:
@@ -67,11 +97,8 @@ class WordCache:
 
     @property
     def _capacity(self) -> int:
-        bytes_a_word = self._table.shape[1] * self._table.element_size()
-        return max(self._max_bytes // bytes_a_word, 2 * len(self._kept))
-
-    def _weights_now(self) -> object:
-        return weights_now(self.encoder)
+        bytes_per_word = self._table.shape[1] * self._table.element_size()
+        return max(self._max_bytes // bytes_per_word, 2 * len(self._kept))
 
     def _forget(self, weights: object) -> None:
         self._weights = weights
@@ -95,6 +122,15 @@ class WordCache:
         parts = [self._table.new_empty(0, self._table.shape[1])]
         for start in range(0, len(words), WORDS_AT_ONCE):
             ids = self.indexer.encode(words[start : start + WORDS_AT_ONCE])
-            moved = TokenIds(*(None if part is None else part.to(device) for part in ids))
-            parts.append(self.encoder(moved))
+            parts.append(self.encoder(ids.to(device)))
         return torch.cat(parts)
+
+
+def _start_anew_in_child() -> None:
+    """A forked process may have caught another thread at work: its lock would stay locked."""
+    for cache in list(_caches):
+        cache._start_empty()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew_in_child)

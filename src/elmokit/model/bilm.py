@@ -11,19 +11,16 @@ One class for pretraining, fine-tuning and inference. State is an argument and a
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
+from elmokit.model.eager import runs_eagerly
 from elmokit.model.lstm import LstmStack, LstmState
-from elmokit.model.side_by_side import side_by_side
+from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
 from elmokit.model.token_encoder import TokenEncoder
-from elmokit.model.weights_now import weights_now
-
-BEGIN_ROW, END_ROW = 0, 1
-"""Where the sentence markers stand in every table of token vectors."""
+from elmokit.model.two_directions import run_both
+from elmokit.model.weights_version import weights_version
 
 
 class BiLmState(NamedTuple):
@@ -34,16 +31,37 @@ class BiLmState(NamedTuple):
 
     @property
     def num_rows(self) -> int:
+        """B"""
         return self.forward.hidden.shape[1]
+
+    def to(self, device: str | torch.device) -> "BiLmState":
+        """The same state on another device."""
+        return BiLmState(self.forward.to(device), self.backward.to(device))
+
+    def rows(self, start: int, end: int) -> "BiLmState":
+        """The states of sentences ``start`` to ``end`` (exclusive)."""
+        index = torch.arange(start, end, device=self.forward.hidden.device)
+        return BiLmState(self.forward.rows(index), self.backward.rows(index))
+
+    def join(self, other: "BiLmState") -> "BiLmState":
+        """The states of this one's sentences, then of the other's."""
+        return BiLmState(self.forward.join(other.forward), self.backward.join(other.backward))
 
 
 class BiLmOutput(NamedTuple):
+    """Layers of a batch, and the state in which its sentences end."""
+
     layers: Tensor  # (B, L + 1, T, D), zero beyond a sentence's length
-    state: BiLmState | None  # after each sentence, where state was carried in
+    state: BiLmState
 
 
 class BiLm(nn.Module):
-    """Build from a config, then load weights (``elmokit.weights``) or train."""
+    """Build from a config, then load weights (``elmokit.weights``) or train.
+
+    Three ways to run it, from the vectors of a batch's distinct tokens: ``layers`` (every
+    sentence on its own), ``carry`` (sentences that continue from a state) and ``forward`` (rows
+    as they stand, markers included).
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -51,10 +69,11 @@ class BiLm(nn.Module):
         self.encoder = TokenEncoder(config)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
-        self._started: tuple[BiLmState | None, object, BiLmState] | None = None
+        self._opened: tuple[BiLmState | None, object, BiLmState] | None = None
 
     @property
     def device(self) -> torch.device:
+        """Where the weights are."""
         return next(self.parameters()).device
 
     @property
@@ -63,92 +82,81 @@ class BiLm(nn.Module):
         return self.config.lstm.num_layers + 1
 
     def train(self, mode: bool = True) -> "BiLm":
-        self._started = None
+        """As every module's; forgets what was computed from the weights."""
+        self._opened = None
         return super().train(mode)
 
     def zero_state(self, num_rows: int) -> BiLmState:
+        """The state of ``num_rows`` sentences that nothing came before."""
         return BiLmState(
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
         )
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def forward(
-        self,
-        table: Tensor,
-        index: Tensor,
-        lengths: Sequence[int],
-        start: BiLmState | None = None,
-        carried: BiLmState | None = None,
-    ) -> BiLmOutput:
-        """Layers of B sentences, from the vectors of their distinct tokens.
+    def layers(
+        self, table: Tensor, rows: Tensor, lengths: Sequence[int], start: BiLmState | None = None
+    ) -> Tensor:
+        """(B, L + 1, T, D) of B sentences, each on its own, between its markers.
 
-        ``table`` (N, P): the encoder's output; rows 0 and 1 are the begin and end markers.
-        ``index`` (B, T): each token's row of the table; what lies beyond ``lengths`` is ignored.
-        ``start``: one row; every sentence starts from it (default: zeros).
-        ``carried``: B rows; each sentence goes on from its own, and the new state is returned.
+        Args:
+            table: (N, P), the encoder's output; rows 0 and 1 are the begin and end markers.
+            rows: (B, T), each token's row of the table.
+            lengths: B numbers of tokens.
+            start: one row; every sentence starts from it (default: zeros).
         """
-        is_fast = not (torch.is_grad_enabled() and self._needs_gradient(table))
-        if carried is None:
-            opened = self._after_marker(table, start, is_fast)
-            state = BiLmState(*(direction.expand(len(lengths)) for direction in opened))
-            layers, _ = self._run(table, index, lengths, state, is_fast)
-            return BiLmOutput(layers, None)
-        output = self.run_marked(table, wrap(index, lengths), [n + 2 for n in lengths], carried)
-        inside = _mask(lengths, index.shape[1]).to(table.device)
+        opened = self._after_marker(table, start)
+        state = BiLmState(*(direction.expand(len(lengths)) for direction in opened))
+        layers: Tensor = self(table, rows, lengths, state).layers
+        return layers
+
+    def carry(
+        self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
+    ) -> BiLmOutput:
+        """The same, but each sentence continues from its own row of ``state``."""
+        output: BiLmOutput = self(table, *add_markers(rows, lengths), state)
+        places = torch.arange(rows.shape[1], device=rows.device)
+        inside = places < torch.tensor(lengths, device=rows.device)[:, None]  # (B, T)
         return BiLmOutput(output.layers[:, :, 1:-1] * inside[:, None, :, None], output.state)
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
-    def run_marked(
-        self, table: Tensor, index: Tensor, lengths: Sequence[int], state: BiLmState
+    @runs_eagerly
+    def forward(
+        self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """Sentences that stand between their markers already; the markers have layers too."""
-        is_fast = not (torch.is_grad_enabled() and self._needs_gradient(table))
-        layers, after = self._run(table, index, lengths, state, is_fast)
-        return BiLmOutput(layers, after)
-
-    def _run(
-        self, table: Tensor, index: Tensor, lengths: Sequence[int], state: BiLmState, is_fast: bool
-    ) -> tuple[Tensor, BiLmState]:
-        packing = pack(lengths, index.shape[1], table.device)
-        flat = index.reshape(-1)
-        rows = flat[packing.forward], flat[packing.backward]  # each (S,)
+        """Rows as they stand: whoever wants markers around a sentence puts them there."""
+        packing = pack(lengths, rows.shape[1], table.device)
+        flat = rows.reshape(-1)
+        inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
         stacks = self.forward_lstm, self.backward_lstm
         starts = state.forward.rows(packing.order), state.backward.rows(packing.order)
+        is_recorded = self._needs_gradient(table)
 
         def run(side: int) -> tuple[list[Tensor], LstmState]:
-            if is_fast:
-                return stacks[side].infer(table, rows[side], packing.batch_sizes, starts[side])
+            if not is_recorded:
+                return stacks[side].infer(table, inputs[side], packing.batch_sizes, starts[side])
             result: tuple[list[Tensor], LstmState] = stacks[side](
-                table[rows[side]], packing.batch_sizes, starts[side]
+                table[inputs[side]], packing.batch_sizes, starts[side]
             )
             return result
 
-        if is_fast:
-            num_rows = len(packing.order)
-            results = side_by_side(lambda: run(0), lambda: run(1), table.device, num_rows)
-        else:
+        if is_recorded:
             results = run(0), run(1)
+        else:
+            results = run_both(lambda: run(0), lambda: run(1), table.device, len(packing.order))
         layers = self._unpack(
-            table, rows, [outputs for outputs, _ in results], index.shape, packing
+            table, inputs, [outputs for outputs, _ in results], rows.shape, packing
         )
-        ended = []
-        for before, (_, after) in zip(state, results, strict=True):
-            # A sentence of no tokens keeps the state it had.
-            ended.append(
-                LstmState(
-                    before.hidden.index_copy(1, packing.order, after.hidden),
-                    before.cell.index_copy(1, packing.order, after.cell),
-                )
-            )
-        return layers, BiLmState(*ended)
+        ended = [
+            before.replace_rows(packing.order, after)  # a sentence of no tokens keeps its state
+            for before, (_, after) in zip(state, results, strict=True)
+        ]
+        return BiLmOutput(layers, BiLmState(*ended))
 
     def _unpack(
         self,
         table: Tensor,
-        rows: tuple[Tensor, Tensor],
+        inputs: tuple[Tensor, Tensor],
         outputs: list[list[Tensor]],
         shape: torch.Size,
-        packing: "Packing",
+        packing: Packing,
     ) -> Tensor:
         """Packed rows to their places in (B, L + 1, T, D): a copy, and the rest is zero."""
         (batch, columns), dim = shape, table.shape[1]
@@ -157,83 +165,36 @@ class BiLm(nn.Module):
             sentence = places // max(columns, 1)
             first = places + sentence * columns * (self.num_layers - 1)  # (S,): in layer 0
             half = flat[:, side * dim : (side + 1) * dim]
-            for number, layer in enumerate([table[rows[side]], *outputs[side]]):
+            for number, layer in enumerate([table[inputs[side]], *outputs[side]]):
                 half.index_copy_(0, first + number * columns, layer)
         return flat.view(batch, self.num_layers, columns, 2 * dim)
 
-    def _after_marker(
-        self, table: Tensor, start: BiLmState | None, is_fast: bool
-    ) -> tuple[LstmState, LstmState]:
-        """The state after the sentence marker, one row a direction.
+    def _after_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
+        """The state after the sentence marker, one row per direction.
 
-        From a given start it is a constant of the model: computed once, kept until a weight moves.
-        In training it is not kept, for averages of weights are often swapped in unseen by autograd.
+        From a given start it is a constant of the model: computed once, kept until a weight
+        changes. In training it is not kept, because averages of weights are often swapped in
+        unseen by autograd.
         """
-        weights = weights_now(self)
-        if is_fast and self._started is not None and not self.training:
-            known_start, known_weights, state = self._started
+        if self._needs_gradient(table):
+            return self._read_marker(table, start)
+        weights = weights_version(self)
+        if self._opened is not None and not self.training:
+            known_start, known_weights, state = self._opened
             if known_start is start and known_weights == weights:
                 return state
-        begin = self.zero_state(1) if start is None else start
-        if is_fast:
-            with torch.no_grad():
-                row = torch.zeros(1, dtype=torch.long, device=table.device)
-                _, forward = self.forward_lstm.infer(table, row + BEGIN_ROW, [1], begin.forward)
-                _, backward = self.backward_lstm.infer(table, row + END_ROW, [1], begin.backward)
-            self._started = (start, weights, BiLmState(forward, backward))
-        else:
-            first, last = table[BEGIN_ROW : BEGIN_ROW + 1], table[END_ROW : END_ROW + 1]
-            _, forward = self.forward_lstm(first, [1], begin.forward)
-            _, backward = self.backward_lstm(last, [1], begin.backward)
-        return forward, backward
+        with torch.no_grad():
+            state = self._read_marker(table, start)
+        self._opened = (start, weights, state)
+        return state
+
+    def _read_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
+        state = self.zero_state(1) if start is None else start
+        _, forward = self.forward_lstm(table[BEGIN_ROW : BEGIN_ROW + 1], [1], state.forward)
+        _, backward = self.backward_lstm(table[END_ROW : END_ROW + 1], [1], state.backward)
+        return BiLmState(forward, backward)
 
     def _needs_gradient(self, table: Tensor) -> bool:
-        return table.requires_grad or any(weight.requires_grad for weight in self.parameters())
-
-
-class Packing(NamedTuple):
-    """Which token of B sentences each row of a packed batch is."""
-
-    batch_sizes: list[int]  # sentences still running at each step
-    order: Tensor  # (B'): the sentences that have tokens, longest first
-    forward: Tensor  # (S,): flat position b * T + t of each packed row, first token first
-    backward: Tensor  # (S,): the same, last token first
-
-
-def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Packing:
-    """Sort by falling length and lay the steps one after the other."""
-    sizes = np.asarray(lengths, dtype=np.int64)
-    order = np.argsort(-sizes, kind="stable")
-    order = order[sizes[order] > 0]
-    sorted_sizes = sizes[order]
-    longest = int(sorted_sizes[0]) if len(order) else 0
-    batch_sizes = (sorted_sizes[None, :] > np.arange(longest)[:, None]).sum(axis=1)
-    starts = np.cumsum(batch_sizes) - batch_sizes
-    step = np.repeat(np.arange(longest), batch_sizes)  # (S,)
-    row = np.arange(len(step)) - np.repeat(starts, batch_sizes)
-    sentence = order[row]
-    forward = sentence * num_columns + step
-    backward = sentence * num_columns + sizes[sentence] - 1 - step
-
-    def tensor(array: npt.NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(array).to(device)
-
-    return Packing(
-        batch_sizes.tolist(),
-        tensor(order),
-        tensor(forward),
-        tensor(backward),
-    )
-
-
-def _mask(lengths: Sequence[int], num_columns: int) -> Tensor:
-    return torch.arange(num_columns) < torch.tensor(lengths, dtype=torch.long)[:, None]
-
-
-def wrap(index: Tensor, lengths: Sequence[int]) -> Tensor:
-    """(B, T) -> (B, T + 2): every sentence between its markers."""
-    wrapped = torch.nn.functional.pad(index, (1, 1), value=END_ROW)
-    wrapped[:, 0] = BEGIN_ROW
-    for row, length in enumerate(lengths):
-        wrapped[row, length + 1] = END_ROW
-    return wrapped
+        return torch.is_grad_enabled() and (
+            table.requires_grad or any(weight.requires_grad for weight in self.parameters())
+        )

@@ -1,13 +1,15 @@
-"""Characters of a token -> F features: filters of several widths, the best match of each, highways.
+"""Characters of a token -> F features: convolutions of several widths, maxima, highways.
 
 x = highway_n( ... highway_1( act( max over positions of conv_w(characters) ) ) )
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from elmokit.config import CharCnnConfig
-from elmokit.model.best_match import best_match
 
 
 class Highway(nn.Module):
@@ -67,14 +69,61 @@ class CharCnn(nn.Module):
             widest = max(width for width, _ in self.config.filters)
             ids = ids[:, : min(ids.shape[1], longest + widest)]
         characters = self.embedding(ids)  # (N, C, E)
-        best = [self._best_match(convolution, characters) for convolution in self.convolutions]
-        features = torch.cat(best, dim=-1)  # (N, F): the best match anywhere in the token
+        matches = [_conv_max_of(convolution, characters) for convolution in self.convolutions]
+        features = torch.cat(matches, dim=-1)  # (N, F): the best match anywhere in the token
         features = torch.relu(features) if self.config.activation == "relu" else features.tanh()
         for highway in self.highways:
             features = highway(features)
         return features
 
+
+def _conv_max_of(convolution: nn.Module, characters: Tensor) -> Tensor:
+    assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
+    return conv_max(characters, convolution.weight, convolution.bias)
+
+
+def conv_max(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Maximum over the positions of a valid convolution.
+
+    (N, C, E) characters, (num, E, width) filters -> (N, num). One GEMM per position, whose result
+    is still in the cache when it is compared with the maximum so far; the matrix of all
+    positions, which a convolution would write and a maximum read again, never exists. The
+    gradient goes back the same way, to the position that had the maximum.
+    """
+    num_filters, dim, width = weight.shape
+    kernel = weight.permute(2, 1, 0).reshape(width * dim, num_filters)
+    flat = characters.flatten(1)  # (N, C * E): a window is a run of columns
+    matches: Tensor = _ConvMax.apply(flat, kernel, dim)  # type: ignore[no-untyped-call]
+    return matches + bias
+
+
+class _ConvMax(torch.autograd.Function):
     @staticmethod
-    def _best_match(convolution: nn.Module, characters: Tensor) -> Tensor:
-        assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
-        return best_match(characters, convolution.weight, convolution.bias)
+    def forward(ctx: Any, flat: Tensor, kernel: Tensor, dim: int) -> Tensor:
+        columns = [
+            slice(start, start + len(kernel))
+            for start in range(0, flat.shape[1] - len(kernel) + 1, dim)
+        ]
+        best = torch.mm(flat[:, columns[0]], kernel)  # (N, num)
+        match = torch.empty_like(best)
+        for window in columns[1:]:
+            torch.mm(flat[:, window], kernel, out=match)
+            torch.maximum(best, match, out=best)
+        ctx.columns = columns
+        ctx.save_for_backward(flat, kernel, best)
+        return best
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        flat, kernel, best = ctx.saved_tensors
+        to_flat, to_kernel = torch.zeros_like(flat), torch.zeros_like(kernel)
+        match = torch.empty_like(best)
+        left = gradient.clone()  # what has not yet found its position: ties go to the first
+        for window in ctx.columns:
+            torch.mm(flat[:, window], kernel, out=match)
+            here = left * (match == best)  # (N, num)
+            left -= here
+            to_flat[:, window].addmm_(here, kernel.t())
+            to_kernel.addmm_(flat[:, window].t(), here)
+        return to_flat, to_kernel, None

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
-from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, run_packed
+from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, Workspace, run_packed
+from elmokit.model.lstm_step import PLAIN, LstmSteps
 
 
 class LstmState(NamedTuple):
@@ -27,13 +28,33 @@ class LstmState(NamedTuple):
     cell: Tensor  # (L, B, H)
 
     def rows(self, index: Tensor) -> "LstmState":
+        """The states of the sentences ``index``."""
         return LstmState(self.hidden[:, index], self.cell[:, index])
+
+    def replace_rows(self, index: Tensor, other: "LstmState") -> "LstmState":
+        """A copy in which the sentences ``index`` have the states of ``other``."""
+        return LstmState(
+            self.hidden.index_copy(1, index, other.hidden),
+            self.cell.index_copy(1, index, other.cell),
+        )
+
+    def join(self, other: "LstmState") -> "LstmState":
+        """The states of this one's sentences, then of the other's."""
+        return LstmState(
+            torch.cat([self.hidden, other.hidden], dim=1),
+            torch.cat([self.cell, other.cell], dim=1),
+        )
+
+    def to(self, device: str | torch.device) -> "LstmState":
+        """The same state on another device."""
+        return LstmState(self.hidden.to(device), self.cell.to(device))
 
     def expand(self, num_rows: int) -> "LstmState":
         """The state of one sentence, seen by ``num_rows``."""
         return LstmState(self.hidden.expand(-1, num_rows, -1), self.cell.expand(-1, num_rows, -1))
 
     def detach(self) -> "LstmState":
+        """The same state, cut off from the graph that computed it."""
         return LstmState(self.hidden.detach(), self.cell.detach())
 
 
@@ -107,24 +128,33 @@ class LstmStack(nn.Module):
         keep: Tensor | None = None,
         drop: Callable[[Tensor], Tensor] | None = None,
         matrix_dtype: torch.dtype | None = None,
+        rows: Tensor | None = None,
+        workspaces: Sequence[Workspace] | None = None,
+        steps: LstmSteps = PLAIN,
     ) -> tuple[list[Tensor], LstmState]:
         """Differentiable. ``inputs`` (S, P), step by step; ``batch_sizes`` (T) never grows.
 
         ``keep`` (S, 1): 0 where a row forgets its state before that step, else 1.
         ``drop``: dropout on each layer's input (which the skip connection adds).
         ``matrix_dtype``: of the matrix products, if not that of the parameters.
+        ``rows`` (S,): ``inputs`` is a table (N, P) of distinct inputs, and these are read.
+        ``workspaces``: buffers of each layer, to be used again at the next call.
         Returns every layer's output, each (S, P), and the state after each row's last step.
         """
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
+        if drop is not None and rows is not None:  # each occurrence has a mask of its own
+            inputs, rows = nn.functional.embedding(rows, inputs), None
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
             inputs = inputs if drop is None else drop(inputs)
-            output, last_hidden, last_cell = LstmFunction.apply(
-                inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
-                *layer.weights(matrix_dtype),
-            )  # type: ignore[no-untyped-call]  # fmt: skip
+            with torch.autocast(inputs.device.type, enabled=False):
+                output, last_hidden, last_cell = LstmFunction.apply(
+                    inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
+                    *layer.weights(matrix_dtype), rows if number == 0 else None,
+                    None if workspaces is None else workspaces[number], steps,
+                )  # type: ignore[no-untyped-call]  # fmt: skip
             inputs = output + inputs if self._has_skip(number) else output
             outputs.append(inputs)
             hidden.append(last_hidden)
@@ -145,14 +175,15 @@ class LstmStack(nn.Module):
         inputs = None
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
-            output, last_hidden, last_cell = run_packed(
-                layer.weights(),
-                table if inputs is None else inputs,
-                rows if inputs is None else None,
-                batch_sizes,
-                state.hidden[number],
-                state.cell[number],
-            )
+            with torch.autocast(table.device.type, enabled=False):
+                output, last_hidden, last_cell = run_packed(
+                    layer.weights(),
+                    table if inputs is None else inputs,
+                    rows if inputs is None else None,
+                    batch_sizes,
+                    state.hidden[number],
+                    state.cell[number],
+                )
             if self._has_skip(number):
                 assert inputs is not None
                 output += inputs

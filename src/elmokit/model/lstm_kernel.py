@@ -6,6 +6,7 @@ A packed batch holds step 0 of every sentence, then step 1 of those that have on
 are sorted by falling length, so a step is a run of rows and padding is never computed.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-aten = torch.ops.aten
+from elmokit.model.lstm_step import PLAIN, LstmSteps, pass_inside
 
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is made by one GEMM: enough for its full speed at any number of
@@ -115,9 +116,34 @@ def _last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Te
     return outputs[(starts[last_step] + row).to(outputs.device)]
 
 
+class Workspace:
+    """The large buffers of one layer's training step, kept for the next step.
+
+    A fresh buffer of this size costs a page fault for every 4 KiB. What is taken from a workspace
+    is valid until the next forward pass, and its gradient can be asked for only once.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """An uninitialised tensor with the dtype and device of ``like``."""
+        kept = self._buffers.get(name)
+        size = math.prod(shape)
+        if (
+            kept is None
+            or len(kept) < size
+            or (kept.dtype, kept.device) != (like.dtype, like.device)
+        ):
+            kept = self._buffers[name] = like.new_empty(size)
+        return kept[:size].view(shape)
+
+
 class LstmFunction(torch.autograd.Function):
     """One layer with its gradient; twice as fast as letting autograd record every step.
 
+    ``inputs`` is (S, P), or with ``rows`` (S,) a table (N, P) of the distinct inputs: x W_x and
+    its gradients are then computed once per distinct input.
     The matrices may be narrower than the state (bfloat16 beside float32): products and gates then
     have the dtype of the matrices; the cell, the outputs and what sums up over the steps keep
     that of the state.
@@ -137,49 +163,56 @@ class LstmFunction(torch.autograd.Function):
         projection: Tensor | None,
         cell_clip: float | None,
         projection_clip: float | None,
+        rows: Tensor | None = None,
+        workspace: Workspace | None = None,
+        steps: LstmSteps = PLAIN,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        take = (workspace or Workspace()).take
         cell_dim = hidden_weight.shape[1] // 4
-        num_rows = len(inputs)
+        num_rows = sum(batch_sizes)
         inputs = inputs.to(input_weight.dtype)
-        gates = torch.addmm(bias, inputs, input_weight)  # (S, 4H), becomes the activations
-        cells = cell.new_empty(num_rows, cell_dim)
-        squashed = torch.empty_like(cells)  # tanh(c)
+        gates = take("gates", inputs, num_rows, 4 * cell_dim)  # becomes the activations
+        table = None
+        if rows is None:
+            torch.addmm(bias, inputs, input_weight, out=gates)
+        else:
+            table = take("table", inputs, len(inputs), 4 * cell_dim)
+            torch.addmm(bias, inputs, input_weight, out=table)
+        cells = take("cells", cell, num_rows, cell_dim)
+        squashed = take("squashed", cell, num_rows, cell_dim)  # tanh(c)
         outputs = hidden.new_empty(num_rows, hidden.shape[1])
-        before_hidden = gates.new_empty(outputs.shape)  # h_{t-1}, after forgetting
-        before_cell = torch.empty_like(cells)
-        full = gates.new_empty(len(cell), cell_dim)
+        full = outputs if projection is None else take("full", inputs, num_rows, cell_dim)
+        before_hidden = take("before_hidden", inputs, *outputs.shape)  # after forgetting
+        before_cell = cell.contiguous()
         start = 0
         for size in batch_sizes:
             step = slice(start, start + size)
-            if keep is None:
-                before_hidden[step] = hidden[:size]
-                before_cell[step] = cell[:size]
+            kept = None if keep is None else keep[step]
+            before = before_hidden[step]
+            if kept is None:
+                before.copy_(hidden[:size])
             else:
-                torch.mul(hidden[:size], keep[step], out=before_hidden[step])
-                torch.mul(cell[:size], keep[step], out=before_cell[step])
-            now = gates[step].addmm_(before_hidden[step], hidden_weight)
-            in_forget_out = now[:, : 3 * cell_dim].sigmoid_()
-            candidate = now[:, 3 * cell_dim :].tanh_()
-            new_cell = cells[step]
-            torch.mul(before_cell[step], in_forget_out[:, cell_dim : 2 * cell_dim], out=new_cell)
-            new_cell.addcmul_(in_forget_out[:, :cell_dim], candidate)
-            if cell_clip is not None:
-                new_cell.clamp_(-cell_clip, cell_clip)
-            torch.tanh(new_cell, out=squashed[step])
-            gate = in_forget_out[:, 2 * cell_dim :]
-            if projection is None:
-                torch.mul(squashed[step], gate, out=outputs[step])
+                torch.mul(hidden[:size], kept, out=before)
+            now = gates[step]
+            if table is None:
+                now.addmm_(before, hidden_weight)
             else:
-                torch.mul(squashed[step], gate, out=full[:size])
-                _product(full[:size], projection, out=outputs[step])
+                torch.mm(before, hidden_weight, out=now)
+            steps.forward(
+                now, table, None if rows is None else rows[step], kept, before_cell[:size],
+                cell_clip, cell=cells[step], squashed=squashed[step], full=full[step],
+            )  # fmt: skip
+            if projection is not None:
+                _product(full[step], projection, out=outputs[step])
                 if projection_clip is not None:
                     outputs[step].clamp_(-projection_clip, projection_clip)
-            hidden, cell = outputs[step], new_cell
+            hidden, before_cell = outputs[step], cells[step]
             start += size
-        ctx.batch_sizes, ctx.clips = batch_sizes, (cell_clip, projection_clip)
+        ctx.batch_sizes, ctx.clips, ctx.steps = batch_sizes, (cell_clip, projection_clip), steps
+        ctx.workspace = workspace
         ctx.save_for_backward(
-            inputs, keep, input_weight, hidden_weight, projection,
-            gates, cells, squashed, outputs, before_hidden, before_cell,
+            inputs, rows, cell, keep, input_weight, hidden_weight, projection,
+            gates, cells, squashed, full, outputs, before_hidden,
         )  # fmt: skip
         ctx.set_materialize_grads(False)
         num_sentences = batch_sizes[0] if batch_sizes else 0
@@ -195,69 +228,68 @@ class LstmFunction(torch.autograd.Function):
         ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
     ) -> tuple[Any, ...]:
         (
-            inputs, keep, input_weight, hidden_weight, projection,
-            gates, cells, squashed, outputs, before_hidden, before_cell,
+            inputs, rows, first_cell, keep, input_weight, hidden_weight, projection,
+            gates, cells, squashed, full, outputs, before_hidden,
         ) = ctx.saved_tensors  # fmt: skip
         batch_sizes: Sequence[int] = ctx.batch_sizes
         cell_clip, projection_clip = ctx.clips
-        cell_dim = cells.shape[1]
         if grad_outputs is None:
             grad_outputs = torch.zeros_like(outputs)
         num_sentences = batch_sizes[0] if batch_sizes else 0
         to_hidden = _own(grad_hidden, outputs, num_sentences)  # gradient of h_t from the future
         to_cell = _own(grad_cell, cells, num_sentences)
         to_projected = torch.empty_like(outputs)  # of h before its clip
-        to_gates = torch.empty_like(gates)  # of the gates before sigmoid and tanh
-        to_squashed = cells.new_empty(num_sentences, cell_dim)
-        full_weight = None if projection is None else projection.t()
+        if ctx.workspace is None:
+            to_gates = torch.empty_like(gates)  # of the gates before sigmoid and tanh
+        else:
+            to_gates = gates
+            torch.autograd.graph.increment_version(gates)  # a second backward() is refused
+        to_bias = cells.new_empty(len(batch_sizes), gates.shape[1])  # step by step
+        to_table = None
+        if rows is not None:
+            to_table = (ctx.workspace or Workspace()).take(
+                "to_table", cells, len(inputs), gates.shape[1]
+            )
+            to_table.zero_()
         start = len(outputs)
-        for size in reversed(batch_sizes):
+        for number in reversed(range(len(batch_sizes))):
+            size = batch_sizes[number]
             start -= size
             step = slice(start, start + size)
+            before_start = start - batch_sizes[number - 1]
+            before_cell = first_cell if number == 0 else cells[before_start:]
             output_grad = torch.add(to_hidden[:size], grad_outputs[step], out=to_projected[step])
             if projection_clip is not None:
-                _pass_inside(output_grad, outputs[step], projection_clip)
+                pass_inside(output_grad, outputs[step], projection_clip)
             to_full = output_grad  # (n, H)
-            if full_weight is not None:
-                to_full = output_grad.to(gates.dtype) @ full_weight
-            activation, gradient = gates[step], to_gates[step]
-            gate = activation[:, 2 * cell_dim : 3 * cell_dim]
-            cell_grad = to_cell[:size]
-            through = torch.mul(to_full, gate, out=to_squashed[:size])
-            aten.tanh_backward.grad_input(through, squashed[step], grad_input=through)
-            cell_grad.add_(through)
-            if cell_clip is not None:
-                _pass_inside(cell_grad, cells[step], cell_clip)
-            torch.mul(cell_grad, activation[:, 3 * cell_dim :], out=gradient[:, :cell_dim])
-            torch.mul(cell_grad, before_cell[step], out=gradient[:, cell_dim : 2 * cell_dim])
-            torch.mul(to_full, squashed[step], out=gradient[:, 2 * cell_dim : 3 * cell_dim])
-            torch.mul(cell_grad, activation[:, :cell_dim], out=gradient[:, 3 * cell_dim :])
-            _sigmoid_backward(gradient[:, : 3 * cell_dim], activation[:, : 3 * cell_dim])
-            _tanh_backward(gradient[:, 3 * cell_dim :], activation[:, 3 * cell_dim :])
-            cell_grad.mul_(activation[:, cell_dim : 2 * cell_dim])
-            _product(gradient, hidden_weight.t(), out=to_hidden[:size])
+            if projection is not None:
+                to_full = output_grad.to(gates.dtype) @ projection.t()
+            ctx.steps.backward(
+                gates[step], before_cell[:size], cells[step], squashed[step], to_full,
+                to_cell[:size], cell_clip, None if rows is None else rows[step],
+                to_gates=to_gates[step], to_table=to_table, to_bias=to_bias[number],
+            )  # fmt: skip
+            _product(to_gates[step], hidden_weight.t(), out=to_hidden[:size])
             if keep is not None:
                 to_hidden[:size].mul_(keep[step])
-                cell_grad.mul_(keep[step])
         to_projection = None
         if projection is not None:
-            full = squashed.to(gates.dtype) * gates[:, 2 * cell_dim : 3 * cell_dim]
-            to_projection = full.t() @ to_projected.to(gates.dtype)
+            to_projection = full.t() @ to_projected.to(full.dtype)
+        to_projected_inputs = to_gates if to_table is None else to_table.to(gates.dtype)
         to_inputs = None
         if ctx.needs_input_grad[0]:
-            to_inputs = (to_gates @ input_weight.t()).to(outputs.dtype)
+            to_inputs = (to_projected_inputs @ input_weight.t()).to(outputs.dtype)
         return (
             to_inputs,
             to_hidden,
             to_cell,
             None,
             None,
-            inputs.t() @ to_gates,
+            inputs.t() @ to_projected_inputs,
             before_hidden.t() @ to_gates,
-            to_gates.sum(dim=0),
+            to_bias.sum(dim=0).to(gates.dtype),
             to_projection,
-            None,
-            None,
+            *6 * [None],
         )
 
 
@@ -272,16 +304,3 @@ def _own(gradient: Tensor | None, like: Tensor, num_rows: int) -> Tensor:
     if gradient is None:
         return like.new_zeros(num_rows, like.shape[1])
     return gradient.clone(memory_format=torch.contiguous_format)
-
-
-def _pass_inside(gradient: Tensor, clipped: Tensor, limit: float) -> None:
-    """In place: no gradient where the value was clipped."""
-    aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)
-
-
-def _sigmoid_backward(gradient: Tensor, activation: Tensor) -> None:
-    aten.sigmoid_backward.grad_input(gradient, activation, grad_input=gradient)
-
-
-def _tanh_backward(gradient: Tensor, activation: Tensor) -> None:
-    aten.tanh_backward.grad_input(gradient, activation, grad_input=gradient)

@@ -6,12 +6,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm as normalise
 
+from elmokit.model.dropout import Dropout
+
 
 class ScalarMix(nn.Module):
     """(B, L + 1, T, D) -> (B, T, D).
 
-    ``layer_norm`` normalises each token's D values in each layer, without parameters, so the
-    result never depends on what else is in the batch.
+    What a task learns of the layers, in one place: the weights, their penalty, layer norm and
+    dropout. ``layer_norm`` normalises each token's D values in each layer, without parameters, so
+    the result never depends on what else is in the batch. ``dropout`` is of the mixed vector.
     """
 
     def __init__(
@@ -19,6 +22,7 @@ class ScalarMix(nn.Module):
         num_layers: int,
         *,
         layer_norm: bool = False,
+        dropout: float = 0.0,
         initial_weights: Sequence[float] | None = None,
         trainable: bool = True,
     ) -> None:
@@ -28,6 +32,7 @@ class ScalarMix(nn.Module):
                 f"initial_weights must have {num_layers} values, got {len(initial_weights)}"
             )
         self.layer_norm = layer_norm
+        self.dropout = Dropout(dropout)
         values = torch.tensor(initial_weights or [0.0] * num_layers, dtype=torch.float32)
         self.raw_weights = nn.Parameter(values, requires_grad=trainable)
         self.gamma = nn.Parameter(torch.ones(()), requires_grad=trainable)
@@ -44,7 +49,8 @@ class ScalarMix(nn.Module):
             )
         if self.layer_norm:
             layers = normalise(layers, layers.shape[-1:])
-        return self.gamma * weighted_sum(self.weights, layers)
+        mixed: Tensor = self.dropout(self.gamma * weighted_sum(self.weights, layers))
+        return mixed
 
     def penalty(self) -> Tensor:
         """||s||^2 of the raw weights (not of gamma): a task adds lambda times this to its loss."""

@@ -124,30 +124,28 @@ class _SampledSoftmax(torch.autograd.Function):
         to_hidden = torch.empty_like(hidden)
         to_negatives = torch.zeros_like(negative_rows)
         to_negative_bias = torch.zeros_like(negative_bias)
-        to_target = torch.empty_like(target_logits)  # p(target) - 1
-        total = hidden.new_zeros((), dtype=torch.float64)
-        logits = hidden.new_empty(min(len(hidden), ROWS_AT_ONCE), len(negative_rows))
+        log_norm = torch.empty_like(target_logits)
+        buffer = hidden.new_empty(min(len(hidden), ROWS_AT_ONCE), len(negative_rows))
         bounds = torch.searchsorted(
             given.hit_row,
             torch.arange(0, len(hidden) + ROWS_AT_ONCE, ROWS_AT_ONCE, device=hidden.device),
         ).tolist()
         for number, start in enumerate(range(0, len(hidden), ROWS_AT_ONCE)):
             block = slice(start, min(start + ROWS_AT_ONCE, len(hidden)))
-            now = logits[: block.stop - start]
-            torch.addmm(negative_bias, hidden[block], negative_rows.t(), out=now)  # (n, K)
+            logits = buffer[: block.stop - start]
+            torch.addmm(negative_bias, hidden[block], negative_rows.t(), out=logits)  # (n, K)
             hits = slice(bounds[number], bounds[number + 1])
-            now[given.hit_row[hits] - start, given.hit_column[hits]] = -torch.inf
-            target_logit = target_logits[block]
-            highest = torch.maximum(now.amax(dim=1), target_logit)
-            now.sub_(highest[:, None]).exp_()
-            target_exp = (target_logit - highest).exp_()
-            sums = now.sum(dim=1).add_(target_exp)
-            total += (sums.log() + highest - target_logit).sum()
-            now.div_(sums[:, None])  # the probabilities of the negatives
-            to_target[block] = target_exp / sums - 1.0
-            torch.mm(now, negative_rows, out=to_hidden[block])
-            to_negatives.addmm_(now.t(), hidden[block])
-            to_negative_bias += now.sum(dim=0)
+            logits[given.hit_row[hits] - start, given.hit_column[hits]] = -torch.inf
+            highest = torch.maximum(logits.amax(dim=1), target_logits[block])
+            shares = logits.sub_(highest[:, None]).exp_()
+            sums = shares.sum(dim=1).add_((target_logits[block] - highest).exp_())
+            shares.div_(sums[:, None])  # the probabilities of the negatives
+            torch.add(sums.log_(), highest, out=log_norm[block])
+            torch.mm(shares, negative_rows, out=to_hidden[block])
+            to_negatives.addmm_(shares.t(), hidden[block])
+            to_negative_bias += shares.sum(dim=0)
+        losses = log_norm - target_logits  # (N,): -log p(target)
+        to_target = torch.expm1(-losses)  # p(target) - 1
         to_hidden.addcmul_(target_rows, to_target[:, None])
         to_rows = torch.zeros_like(rows)
         to_bias = torch.zeros_like(bias)
@@ -155,6 +153,7 @@ class _SampledSoftmax(torch.autograd.Function):
         to_rows.index_add_(0, targets, hidden * to_target[:, None])
         to_bias.index_add_(0, given.negatives, to_negative_bias)
         to_bias.index_add_(0, targets, to_target)
+        total = losses.sum(dtype=torch.float64)
         return _mean_with_gradients(ctx, total, (to_hidden, to_rows, to_bias), len(hidden))
 
     @staticmethod

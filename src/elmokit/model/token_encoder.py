@@ -33,6 +33,14 @@ class TokenEncoder(nn.Module):
             nn.init.zeros_(self.projection.bias)
 
     def forward(self, ids: TokenIds) -> Tensor:
+        """(N, P), in the dtype of the weights whatever ``torch.autocast`` says."""
+        given = ids.words if ids.characters is None else ids.characters
+        assert given is not None
+        with torch.autocast(given.device.type, enabled=False):
+            return self._encode_by_length(ids)
+
+    def _encode_by_length(self, ids: TokenIds) -> Tensor:
+        """Short tokens with short ones, so that little padding goes through the CNN."""
         if ids.characters is None or len(ids.characters) == 0:
             return self._encode(ids, longest=None)
         lengths = lengths_before_tail(ids.characters)

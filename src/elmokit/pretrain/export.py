@@ -7,26 +7,41 @@ from typing import Literal
 import numpy as np
 
 from elmokit.config import ModelConfig
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.warm_start import WARM_UP_SENTENCES, settle
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
-from elmokit.pretrain.checkpoint import Checkpoints, read_checkpoint
-from elmokit.pretrain.corpus import Corpus
-from elmokit.pretrain.loop import read_run
-from elmokit.pretrain.recipe import with_word_table
+from elmokit.pretrain.config import with_word_table
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.training.run_folder import (
+    Checkpoints,
+    load_weights,
+    read_checkpoint,
+    read_run,
+)
 from elmokit.text.characters import Utf8Characters
 from elmokit.text.token_ids import TokenIndexer, word_table_ids
 from elmokit.text.vocabulary import Vocabulary
-from elmokit.weights.bilm_tf import write_bilm_tf
+from elmokit.weights.bilm_tf.write import write_bilm_tf
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.settled import WARM_UP_SENTENCES, settle
 from elmokit.weights.tensor_files import StorageType
 
 SETTLED_BY = 30
 """Held-out sentences whose mean state is stored as the settled one."""
 
 Which = Literal["best", "latest"]
+Format = Literal["native", "bilm-tf"]
+
+
+def as_format(name: str) -> Format:
+    """The format of that name."""
+    if name == "native":
+        return "native"
+    if name == "bilm-tf":
+        return "bilm-tf"
+    raise InputError(f"--format {name}: choose native or bilm-tf")
 
 
 def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
@@ -40,9 +55,8 @@ def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
     corpus = Corpus.open(data)
     vocabulary = corpus.vocabulary
     bilm = BiLm(with_word_table(recipe.model, len(vocabulary)))
-    bilm.load_state_dict(content["bilm"])
     softmax = Softmax(len(vocabulary), recipe.model.lstm.projection_dim)
-    softmax.load_state_dict(content["softmax"])
+    load_weights(path, content.get("average", content), bilm, softmax)
     tokens = content["step"] * recipe.train.batch_size * recipe.train.window
     model = PretrainedModel(
         bilm,
@@ -54,7 +68,7 @@ def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
     )
     sentences = first_sentences(corpus, SETTLED_BY)
     if len(sentences) > WARM_UP_SENTENCES:
-        model.settled = settle(model, sentences)
+        model.settled = settle(Embedder(model), sentences)
     return model
 
 
@@ -70,15 +84,24 @@ def first_sentences(corpus: Corpus, count: int) -> list[list[str]]:
 def export(
     run: Path,
     out: Path,
-    format: Literal["native", "bilm-tf"] = "native",
+    format: Format = "native",
     which: Which = "best",
     dtype: StorageType = "float32",
     card: Sequence[str] = (),
 ) -> PretrainedModel:
-    """Write a run's model: native, or HDF5 with options.json, vocabulary and softmax.
+    """Write a run's model in a form that others can load.
 
-    ``card``: facts to keep with the model, each as NAME=TEXT.
+    Args:
+        run: The folder of the run.
+        out: The folder for the model.
+        format: ``native`` (safetensors), or ``bilm-tf``: HDF5 with options.json, vocabulary and
+            softmax, as the published models are.
+        which: The checkpoint with the lowest held-out perplexity, or the latest.
+        dtype: How native weights are stored.
+        card: Facts to keep with the model, each as NAME=TEXT.
     """
+    if format == "bilm-tf" and dtype != "float32":
+        raise InputError("--float16: only the native format stores half precision")
     model = read_trained(run, which)
     for fact in card:
         name, separator, text = fact.partition("=")
@@ -93,7 +116,7 @@ def export(
 
 
 def indexer_of(config: ModelConfig, vocabulary: Vocabulary) -> TokenIndexer:
-    """How a model trained here spells its tokens."""
+    """The ids that a model trained here reads for its tokens."""
     characters = Utf8Characters(config.char_cnn.max_characters) if config.char_cnn else None
     if config.words is None:
         return TokenIndexer(characters)

@@ -1,18 +1,22 @@
-"""DOMAIN TRANSFER: go on training a biLM on the text of a task, without labels."""
+"""DOMAIN TRANSFER: continue training a biLM on the text of a domain, without labels."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from elmokit.device import usable_device
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
-from elmokit.pretrain.corpus import Corpus, Split
-from elmokit.pretrain.loop import read_run, train
+from elmokit.pretrain.config import Recipe, TrainConfig, recipe_from_plain
+from elmokit.pretrain.corpus.corpus import Corpus, Split, warn_if_few
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
-from elmokit.pretrain.recipe import Recipe, TrainConfig, apply_change, recipe_from_dict
-from elmokit.pretrain.start import carry_over
+from elmokit.pretrain.training.initial_weights import carry_over
+from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run_folder import read_run
+from elmokit.recipe import apply_setting
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -29,6 +33,8 @@ SOFTMAX_RATE = 0.002
 
 
 class FinetuneResult(NamedTuple):
+    """What fine-tuning gained, on the same held-out text."""
+
     before: Perplexity
     after: Perplexity
     fitted_words: int
@@ -43,14 +49,23 @@ def finetune(
     device: str = "cpu",
     new_text: Path | None = None,
 ) -> FinetuneResult:
-    """Write the tuned model to folder ``out``; its runs are kept in ``out``.run and can resume.
+    """Train a model further on a domain's text, and measure what it gained.
 
-    Softmax rows are taken over for the words the model knows. Where rows are missing (a
-    published model has none), they are fitted first with all else frozen, and ``before`` is
-    measured after that: what the old biLM knows of the new text.
+    The tuned model is written to folder ``out``. Its runs are kept in ``out``.run, where an
+    interrupted call resumes.
 
-    Perplexity is measured on the held-out part of ``data``, or on all of ``new_text``, a corpus
-    prepared with the vocabulary of ``data``.
+    Softmax rows are kept for the words the model knows. Where rows are missing (a published model
+    has none), they are fitted first with everything else frozen, and ``before`` is measured after
+    that: it says what the old biLM knows of the new text.
+
+    Args:
+        model: As ``load_pretrained`` returns it; its weights are changed.
+        data: A corpus of the domain's text, made by ``prepare``.
+        out: The folder for the tuned model.
+        changes: ``train.name=value``, as the option ``--set`` takes them.
+        device: ``cpu``, ``cuda``, ``cuda:1`` ...
+        new_text: Measure on the training part of this corpus, prepared with the vocabulary of
+            ``data``, instead of on the held-out part of ``data``.
     """
     if model.config.characters != "utf8" or model.config.char_cnn is None:
         raise InputError(
@@ -61,17 +76,21 @@ def finetune(
     corpus = Corpus.open(data)
     softmax, num_new = carry_over(model.output_words, corpus.vocabulary, model.bilm)
     measured, split = _to_measure_on(corpus, new_text)
+    warning = warn_if_few(split.num_tokens)
+    if warning:
+        print(warning, file=sys.stderr)
     runs = out.with_name(out.name + ".run")
-    bilm = model.bilm
+    bilm, softmax = model.bilm.to(usable_device(device)), softmax.to(device)
     if num_new:
         bilm.requires_grad_(False)
         fit = replace(recipe, train=replace(recipe.train, learning_rate=SOFTMAX_RATE))
-        _go_on(fit, data, runs / "softmax", bilm, softmax, device)
+        _train_on(fit, data, runs / "softmax", bilm, softmax, device)
         bilm.requires_grad_(True)
-    before = measure_perplexity(bilm, softmax, measured, split)
-    after = _go_on(recipe, data, runs / "tune", bilm, softmax, device)
+    max_tokens = recipe.train.final_evaluate_tokens or None  # the same text as after training
+    before = measure_perplexity(bilm, softmax, measured, split, max_tokens=max_tokens)
+    after = _train_on(recipe, data, runs / "tune", bilm, softmax, device)
     if new_text is not None:
-        after = measure_perplexity(bilm, softmax, measured, split)
+        after = measure_perplexity(bilm, softmax, measured, split, max_tokens=max_tokens)
     tuned = replace(
         model,
         settled=None,
@@ -94,10 +113,10 @@ def _to_measure_on(corpus: Corpus, new_text: Path | None) -> tuple[Corpus, Split
     return other, other.train
 
 
-def _go_on(
+def _train_on(
     recipe: Recipe, data: Path, run: Path, bilm: BiLm, softmax: Softmax, device: str
 ) -> Perplexity:
-    """Train to the end, from where the run stands; never a run of another model or recipe.
+    """Train to the end, resuming the run if it was interrupted; never one of another model.
 
     Returns the perplexity on the held-out part of ``data``.
     """
@@ -108,15 +127,15 @@ def _go_on(
         )
     result = train(recipe, data, run, resume=True, start_from=(bilm, softmax), device=device)
     if result.perplexity is None:
-        raise InputError(f"{run}: stopped before the end; the same command goes on")
+        raise InputError(f"{run}: stopped before the end; the same command continues it")
     return result.perplexity
 
 
 def _recipe(model: PretrainedModel, changes: Sequence[str]) -> Recipe:
     """One that names the model, so that a run is known by it."""
-    values = Recipe(model.config, replace(FINETUNE, start_from=model.source)).to_dict()
+    values = Recipe(model.config, replace(FINETUNE, start_from=model.source)).to_plain()
     for change in changes:
         if not change.startswith("train."):
             raise InputError(f"--set {change}: fine-tuning can only change train.* settings")
-        apply_change(values, change)
-    return recipe_from_dict(values, "--set")
+        apply_setting(values, change)
+    return recipe_from_plain(values, "--set")

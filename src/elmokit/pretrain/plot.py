@@ -6,13 +6,20 @@ from typing import Any
 
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_file
-from elmokit.pretrain.run_log import read_log
+from elmokit.pretrain.training.run_folder import read_log
+
+_COLOURS = {"forward": "#4477aa", "backward": "#ee6677"}
+"""Paul Tol's bright palette, which colour-blind readers can tell apart."""
+_GREY = "#777777"
+_STYLE: Any = {"axes.grid": True, "grid.alpha": 0.3, "legend.framealpha": 0.9}
 
 
 def plot_runs(runs: Sequence[Path], out: Path) -> None:
-    """Held-out perplexity, training loss and learning rate against tokens, as a PNG (or SVG).
+    """Draw held-out perplexity, training loss and learning rate against tokens.
 
-    ``runs``: folders or their logs; each began with the weights of the one before it.
+    Args:
+        runs: Folders of runs or their logs; each started from the weights of the one before it.
+        out: The picture to write; its suffix says which kind (.png, .svg, .pdf).
     """
     events = one_after_the_other(runs)
     training = [event for event in events if event["event"] == "train"]
@@ -21,47 +28,73 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
         names = ", ".join(map(str, runs))
         raise InputError(f"{names}: there is nothing to draw yet; the log has no measurements")
     try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot, ticker
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot", "drawing a run") from None
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    during, whole = by_text(heldout)
-    for name, style in (("forward", "-"), ("backward", "--")):
-        (line,) = left.plot(
-            [event["tokens"] / 1e6 for event in during],
-            [event[f"{name}_perplexity"] for event in during],
-            style, marker="o", markersize=3, label=name,
-        )  # fmt: skip
-        left.plot(
-            [event["tokens"] / 1e6 for event in whole],
-            [event[f"{name}_perplexity"] for event in whole],
-            "*", color=line.get_color(), label=f"{name}, more text",
-        )  # fmt: skip
-        right.plot(
-            [event["tokens"] / 1e6 for event in training],
-            [event[f"{name}_loss"] for event in training],
-            style, label=name,
-        )  # fmt: skip
-    left.set(title="held-out perplexity (full softmax)", xlabel="million tokens", yscale="log")
-    for axis_part in ("major", "minor"):  # 120 rather than 1.2 x 10^2
-        getattr(left.yaxis, f"set_{axis_part}_formatter")(ticker.ScalarFormatter())
-    right.set(title="training loss (not comparable with it)", xlabel="million tokens")
-    rates = right.twinx()
+    # Neither pyplot nor rcParams: a user's own figures are left alone.
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(11, 4.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2)
+        _draw_perplexity(left, heldout)
+        _draw_loss(right, training)
+        with replacing_file(out) as aside:
+            figure.savefig(aside, format=_format(out, figure), dpi=140)
+
+
+def _format(out: Path, figure: Any) -> str:
+    format = out.suffix.lstrip(".").lower() or "png"
+    known = figure.canvas.get_supported_filetypes()
+    if format not in known:
+        raise InputError(f"{out}: cannot draw a .{format}; choose one of {', '.join(known)}")
+    return format
+
+
+def _draw_perplexity(axes: Any, heldout: Sequence[dict[str, Any]]) -> None:
+    """Curves of the measurements during training, stars for those on more text."""
+    from matplotlib import ticker
+
+    during, more = by_text(heldout)
+    for name, colour in _COLOURS.items():
+        values = [event[f"{name}_perplexity"] for event in during]
+        axes.plot(
+            _million_tokens(during), values, marker="o", markersize=3, color=colour, label=name
+        )
+        if more:
+            values = [event[f"{name}_perplexity"] for event in more]
+            axes.plot(_million_tokens(more), values, "*", markersize=11, color=colour)
+    if more:
+        axes.plot([], [], "k*", markersize=11, label="at the end, on more text")
+    axes.set(title="held-out perplexity (full softmax)", xlabel="million tokens", yscale="log")
+    axes.yaxis.set_major_locator(ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_minor_locator(ticker.NullLocator())
+    axes.legend(loc="upper right", frameon=False)
+
+
+def _draw_loss(axes: Any, training: Sequence[dict[str, Any]]) -> None:
+    for name, colour in _COLOURS.items():
+        values = [event[f"{name}_loss"] for event in training]
+        axes.plot(_million_tokens(training), values, color=colour, label=f"{name} loss")
+    title = "training loss (not comparable with perplexity)"
+    axes.set(title=title, xlabel="million tokens")
+    rates = axes.twinx()
     rates.plot(
-        [event["tokens"] / 1e6 for event in training],
+        _million_tokens(training),
         [event["learning_rate"] for event in training],
-        color="grey", linewidth=0.8,
+        color=_GREY, linestyle=":", label="learning rate",
     )  # fmt: skip
-    rates.set_ylabel("learning rate", color="grey")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-        axes.legend()
-    with replacing_file(out) as aside:
-        figure.savefig(aside, format=out.suffix.lstrip(".") or "png", dpi=140)
-    pyplot.close(figure)
+    rates.set_ylabel("learning rate", color=_GREY)
+    rates.set_ylim(bottom=0)
+    rates.grid(visible=False)
+    lines = [*axes.get_lines(), *rates.get_lines()]
+    rates.legend(lines, [str(line.get_label()) for line in lines], loc="center")
+
+
+def _million_tokens(events: Sequence[dict[str, Any]]) -> list[float]:
+    return [event["tokens"] / 1e6 for event in events]
 
 
 def by_text(

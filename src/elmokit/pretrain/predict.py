@@ -1,4 +1,4 @@
-"""The biLM as a language model: the next word, the previous one, or the one in a blank."""
+"""The biLM as a language model: the word in a blank, by what stands before and after it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,6 +16,8 @@ BLANK = "___"
 
 
 class Guess(NamedTuple):
+    """A word, and the natural logarithm of its probability."""
+
     word: str
     log_probability: float
 
@@ -31,7 +33,12 @@ class Predictions(NamedTuple):
 
 
 def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) -> Predictions:
-    """Words for the blank ``___`` in ``text``; without a blank, the word after the text.
+    """The likeliest words for the blank ``___`` in ``text``.
+
+    Args:
+        model: As ``load_pretrained`` returns it; it needs a softmax.
+        text: A sentence, or its tokens; ``___`` stands in the place of the word.
+        top: How many words to return.
 
     ``combined`` is the geometric mean of the two directions' probabilities, normalised again, so
     that a word's own frequency counts once. (Dividing their product by a Zipf prior, as Bayes'
@@ -67,26 +74,28 @@ def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) ->
 def _around_blank(text: str | Sequence[str]) -> tuple[list[str], list[str]]:
     if not isinstance(text, str):
         tokens = list(text)
-        parts = [tokens, []] if BLANK not in tokens else [[], []]
-        if BLANK in tokens:
-            place = tokens.index(BLANK)
-            parts = [tokens[:place], tokens[place + 1 :]]
-            if BLANK in parts[1]:
-                raise InputError(f"there is more than one blank {BLANK} in {' '.join(tokens)!r}")
-        return parts[0], parts[1]
-    sides = text.split(BLANK)
-    if len(sides) > 2:
+        _require_one_blank(tokens.count(BLANK), " ".join(tokens))
+        place = tokens.index(BLANK)
+        return tokens[:place], tokens[place + 1 :]
+    _require_one_blank(text.count(BLANK), text)
+    left, right = ([token.text for token in tokenize(side)] for side in text.split(BLANK))
+    return left, right
+
+
+def _require_one_blank(found: int, text: str) -> None:
+    if found == 0:
+        raise InputError(f"there is no blank in {text!r}: write {BLANK} in the place of the word")
+    if found > 1:
         raise InputError(f"there is more than one blank {BLANK} in {text!r}")
-    tokens_of_sides = [[token.text for token in tokenize(side)] for side in sides]
-    return tokens_of_sides[0], tokens_of_sides[1] if len(sides) == 2 else []
 
 
 @torch.no_grad()
 def _log_probabilities(model: PretrainedModel, stack: LstmStack, tokens: list[str]) -> Tensor:
     """(V,) of the word that follows ``tokens`` in this direction's reading."""
     assert model.output_words is not None
-    table = model.bilm.encoder(model.indexer.encode(tokens))
-    rows = torch.arange(len(tokens))
+    device = model.bilm.device
+    table = model.bilm.encoder(model.indexer.encode(tokens).to(device))  # (T, P)
+    rows = torch.arange(len(tokens), device=device)
     outputs, _ = stack.infer(table, rows, [1] * len(tokens), stack.zero_state(1))
     logits: Tensor = model.output_words.softmax(outputs[-1][-1:])[0]
-    return logits.log_softmax(dim=0)
+    return logits.log_softmax(dim=0).cpu()

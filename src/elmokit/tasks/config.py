@@ -5,23 +5,18 @@ its own, ``model``: the frozen dataclass its file defines.
 """
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from elmokit.config import from_dict, require, to_dict
+from elmokit.config import require
 from elmokit.errors import InputError
+from elmokit.recipe import RECIPES, apply_setting, from_plain, read_toml, to_plain
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-BUILT_IN = Path(__file__).parent.parent / "recipes" / "tasks"
+BUILT_IN = RECIPES / "tasks"
 Where = Literal["none", "input", "output", "both"]
-Optimiser = Literal["adam", "adadelta", "adagrad", "sgd"]
+Optimizer = Literal["adam", "adadelta", "adagrad", "sgd"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +24,11 @@ class WordsConfig:
     """Static vectors of words, at the input of every task model."""
 
     vectors: str = ""
-    """A GloVe text file, or a folder of words.txt and vectors.npy; empty: learned from nothing."""
+    """A GloVe text file, or a folder of words.txt and vectors.npy; empty: randomly initialised."""
     dim: int = 100
     """Width, where ``vectors`` is empty (else the file decides)."""
     is_tuned: bool = False
-    """Go on learning the vectors of the training words; the other words' stay as they are."""
+    """Train the vectors of the training words further; those of other words stay fixed."""
     min_count: int = 2
     """A training word that ``vectors`` lacks is learned from this many occurrences on."""
     max_words: int = 400_000
@@ -81,7 +76,7 @@ class ElmoConfig:
     """Of ELMo's part of the output; None: as ``dropout``."""
     layer_norm: bool = False
     random_dim: int = 0
-    """At the input, a fixed random vector of this width a word: the control, in ELMo's place."""
+    """At the input, a fixed random vector of this width per word: the control, in ELMo's place."""
 
     def __post_init__(self) -> None:
         require(
@@ -96,10 +91,12 @@ class ElmoConfig:
 
     @property
     def at_input(self) -> bool:
+        """Whether ELMo is joined to the word vectors."""
         return self.where in ("input", "both")
 
     @property
     def at_output(self) -> bool:
+        """Whether a second mix is joined to what the task's RNN makes."""
         return self.where in ("output", "both")
 
 
@@ -107,13 +104,13 @@ class ElmoConfig:
 class FitConfig:
     """How a model is trained; see ``fit.py``."""
 
-    optimiser: Optimiser = "adam"
+    optimizer: Optimizer = "adam"
     learning_rate: float = 0.001
     rho: float = 0.95
     """Of Adadelta."""
     weight_decay: float = 0.0
     batch_size: int = 32
-    """Examples a step."""
+    """Examples per step."""
     max_batch_tokens: int = 20_000
     """A batch is cut where examples times the longest would exceed this."""
     max_epochs: int = 50
@@ -143,7 +140,7 @@ class FitConfig:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which part of the files is used; subsets are drawn once and for all (seed 0)."""
+    """Which part of the files is used; subsets are always drawn with the seed 0."""
 
     train_limit: int = 0
     """At most this many training examples; 0: all."""
@@ -167,13 +164,22 @@ class TaskConfig:
     data: DataConfig = field(default_factory=DataConfig)
 
 
+def renamed(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings of recipes and stored runs, old names replaced by today's."""
+    fit = values.get("fit")
+    if isinstance(fit, dict) and "optimiser" in fit:  # its first name
+        fit = {"optimizer" if name == "optimiser" else name: fit[name] for name in fit}
+        return {**values, "fit": fit}
+    return values
+
+
 def changed(config: TaskConfig, values: dict[str, Any], where: str) -> TaskConfig:
     """``config`` with the settings in ``values`` (tables of plain values) put in place."""
     if values.get("task", config.task) != config.task:
         raise InputError(f"{where}: is for the task {values['task']!r}, not {config.task!r}")
     tables = {f.name for f in dataclasses.fields(config)} - {"task"}
     new = {}
-    for name, table in values.items():
+    for name, table in renamed(values).items():
         if name == "task":
             continue
         if name not in tables:
@@ -183,12 +189,20 @@ def changed(config: TaskConfig, values: dict[str, Any], where: str) -> TaskConfi
         if not isinstance(table, dict):
             raise InputError(f"{where}: {name} must be a table of settings, got {table!r}")
         old = getattr(config, name)
-        new[name] = from_dict(type(old), {**to_dict(old), **table}, f"{where}: [{name}]")
+        new[name] = from_plain(type(old), {**to_plain(old), **table}, f"{where}: [{name}]")
     return dataclasses.replace(config, **new)
 
 
+def paper_settings(task: str, model_config: type[Any]) -> TaskConfig:
+    """The settings of recipes/tasks/paper, from which every other recipe differs."""
+    path = find_recipe(task, "paper")
+    values = read_toml(path)
+    model = from_plain(model_config, values.pop("model"), f"{path}: [model]")
+    return changed(TaskConfig(task, model), values, str(path))
+
+
 def find_recipe(task: str, name_or_path: str | Path) -> Path:
-    """``paper`` and ``cpu`` come with elmokit, a recipe a task; anything else is a file."""
+    """``paper`` and ``cpu`` come with elmokit, one file per task; anything else is a file."""
     built_in = BUILT_IN / str(name_or_path) / f"{task}.toml"
     path = built_in if built_in.exists() else Path(name_or_path)
     if not path.is_file():
@@ -197,32 +211,16 @@ def find_recipe(task: str, name_or_path: str | Path) -> Path:
     return path
 
 
-def read_recipe(path: Path) -> dict[str, Any]:
-    """The tables of a TOML recipe, for ``changed``."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML ({error})") from None
-
-
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """``table.name=value`` strings of ``--set`` as tables; a value is TOML, or else a string.
+    """``table.name=value`` strings of ``--set`` as tables.
 
     >>> parse_settings(["fit.batch_size=8", "elmo.where=both"])
     {'fit': {'batch_size': 8}, 'elmo': {'where': 'both'}}
     """
     tables: dict[str, Any] = {}
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        table, dot, name = key.strip().partition(".")
-        if not equals or not dot or not name:
-            raise InputError(f"--set {setting}: write it as TABLE.NAME=VALUE, as in fit.seed=2")
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text.strip()
-        if isinstance(value, int) and not isinstance(value, bool) and key.strip() == "elmo.layers":
-            value = str(value)
-        tables.setdefault(table, {})[name] = value
+        apply_setting(tables, setting)
+    layers = tables.get("elmo", {}).get("layers")
+    if isinstance(layers, int) and not isinstance(layers, bool):
+        tables["elmo"]["layers"] = str(layers)
     return tables

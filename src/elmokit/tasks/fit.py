@@ -1,15 +1,16 @@
 """The one fit loop: epochs of shuffled batches, early stopping on the development score.
 
     FOLDER/best.safetensors   weights of the best epoch so far (averaged, where EMA is on)
-           training.pt        all that is needed to go on exactly after a kill
-           log.jsonl          one line an epoch
+           training.pt        the checkpoint: all that is needed to resume exactly after a kill
+           log.jsonl          one line per epoch
 
-A run that is started again in the same folder goes on where the last checkpoint stood and ends
-with the same weights as one that was never interrupted: the batches follow from seed and epoch,
-and the checkpoint holds weights, optimiser, average and torch's random state.
+A run that is started again in the same folder resumes from its last checkpoint and ends with the
+same weights as one that was never interrupted: the batches follow from seed and epoch, and the
+checkpoint holds weights, optimizer, average and torch's random state.
 """
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -17,18 +18,25 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import nn
 
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.progress import Meter, meter
-from elmokit.tasks.batches import shuffled_batches, sorted_batches
 from elmokit.tasks.config import FitConfig
+from elmokit.tasks.data.batches import shuffled_batches, sorted_batches
+from elmokit.tasks.run_folder import (
+    checked_reading,
+    load_state,
+    load_weights,
+    read_log,
+    save_weights,
+)
 from elmokit.tasks.task import Scores, Task, TaskModel
 
 CHECKPOINT_SECONDS = 120.0
 """A checkpoint is due at the end of every epoch and this often inside one."""
+RESTART = "delete it to train from the beginning, or train into a new folder"
 
 
 @dataclass
@@ -40,7 +48,7 @@ class FitState:
     batch: int = 0
     """Batches done of the epoch under way."""
     num_steps: int = 0
-    """Steps of the optimiser, in all."""
+    """Steps of the optimizer, in all."""
     loss_sum: float = 0.0
     best_score: float = -1.0
     best_epoch: int = 0
@@ -66,8 +74,9 @@ def fit(
     quiet: bool = False,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
 ) -> FitState:
-    """Train until the score stops rising, the epochs or the minutes are used up.
+    """Train until the score stops rising or the epochs or minutes are used up.
 
+    After every epoch the development score is printed on standard error, unless ``quiet``.
     Afterwards the model holds the weights of its best epoch. Seed torch before building the model;
     the loop draws from the same generator.
     """
@@ -91,7 +100,7 @@ def fit(
 
 
 class _Run:
-    """A model, its optimiser and its average while they train."""
+    """A model, its optimizer and its average while they train."""
 
     def __init__(
         self, task: Task[Any, Any], model: TaskModel[Any, Any], config: FitConfig, folder: Path
@@ -100,9 +109,10 @@ class _Run:
         self.task, self.model, self.config, self.folder = task, model, config, folder
         self.module: nn.Module = model
         self.parameters = [p for p in self.module.parameters() if p.requires_grad]
-        self.optimiser = _optimiser(self.parameters, config)
+        self.optimizer = _optimizer(self.parameters, config)
         self.average = [p.detach().clone() for p in self.parameters] if config.ema else None
         self.state = FitState()
+        self.log = read_log(folder / "log.jsonl")
         self.started, self.cpu_started = time.monotonic(), time.process_time()
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -131,11 +141,11 @@ class _Run:
                 f"{self.folder}: the loss became {loss.item()} in epoch {self.state.epoch + 1}; "
                 "lower fit.learning_rate"
             )
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         (loss + self.model.vectors.penalty()).backward()  # type: ignore[no-untyped-call]
         if self.config.gradient_norm:
             nn.utils.clip_grad_norm_(self.parameters, self.config.gradient_norm)
-        self.optimiser.step()
+        self.optimizer.step()
         self._update_average()
         self.state.num_steps += 1
         return float(loss.detach())
@@ -150,7 +160,7 @@ class _Run:
                 mean.lerp_(weight, 1 - decay)
 
     def end_epoch(self, dev: Sequence[Any], num_batches: int, quiet: bool) -> None:
-        """Score, log, keep the best, and decide whether to go on."""
+        """Score, log, keep the best, and decide whether to stop."""
         state = self.state
         self._swap_average()
         scores = evaluate(self.task, self.model, dev, self.config, quiet=quiet)
@@ -159,37 +169,54 @@ class _Run:
         if scores.main > state.best_score:
             state.best_score, state.best_epoch = scores.main, state.epoch
             state.epochs_since_best = state.halved_at = 0
-            _save_weights(self.module, self.folder / "best.safetensors")
+            save_weights(self.module, self.folder / "best.safetensors")
         self._swap_average()
         mean_loss = state.loss_sum / num_batches
         state.batch, state.loss_sum = 0, 0.0
         self._tick()
+        if not quiet:
+            print(self._epoch_line(mean_loss, scores), file=sys.stderr)
         self._maybe_halve()
         self._maybe_stop()
-        line = {
-            "epoch": state.epoch,
-            "loss": round(mean_loss, 5),
-            "dev": {name: round(value, 3) for name, value in scores.every.items()},
-            "best": round(state.best_score, 3),
-            "learning_rate": self.optimiser.param_groups[0]["lr"],
-            "seconds": round(state.seconds, 1),
-            "stopped": state.stopped,
-        }
-        self._log(line)
+        self._write_log(
+            {
+                "epoch": state.epoch,
+                "loss": round(mean_loss, 5),
+                "dev": {name: round(value, 3) for name, value in scores.every.items()},
+                "best": round(state.best_score, 3),
+                "learning_rate": self.optimizer.param_groups[0]["lr"],
+                "seconds": round(state.seconds, 1),
+                "stopped": state.stopped,
+            }
+        )
 
-    def _log(self, line: dict[str, Any]) -> None:
+    def _epoch_line(self, mean_loss: float, scores: Scores) -> str:
+        """What is shown of an epoch, in at most 100 columns."""
+        state = self.state
+        is_best = state.best_epoch == state.epoch
+        best = (
+            "the best so far"
+            if is_best
+            else f"best {state.best_score:.2f} (epoch {state.best_epoch})"
+        )
+        return (
+            f"{self.task.name} epoch {state.epoch}/{self.config.max_epochs}: loss {mean_loss:.4g}, "
+            f"development {self.task.measure} {scores.main:.2f}, {best}, {state.seconds:.0f} s"
+        )
+
+    def _write_log(self, line: dict[str, Any]) -> None:
         """Append; after a kill between log and checkpoint the epoch is logged again, once."""
-        path = self.folder / "log.jsonl"
-        old = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        kept = [text for text in old if json.loads(text)["epoch"] < line["epoch"]]
-        with replacing_file(path) as aside:
-            aside.write_text("\n".join([*kept, json.dumps(line)]) + "\n", encoding="utf-8")
+        self.log = [*(old for old in self.log if old["epoch"] < line["epoch"]), line]
+        with replacing_file(self.folder / "log.jsonl") as aside:
+            aside.write_text(
+                "".join(json.dumps(line) + "\n" for line in self.log), encoding="utf-8"
+            )
 
     def _maybe_halve(self) -> None:
         patience, state = self.config.halve_after, self.state
         if patience and state.epochs_since_best - state.halved_at >= patience:
             state.halved_at = state.epochs_since_best
-            for group in self.optimiser.param_groups:
+            for group in self.optimizer.param_groups:
                 group["lr"] /= 2
 
     def _maybe_stop(self) -> None:
@@ -228,7 +255,7 @@ class _Run:
                 {
                     "state": asdict(self.state),
                     "model": self.module.state_dict(),
-                    "optimiser": self.optimiser.state_dict(),
+                    "optimizer": self.optimizer.state_dict(),
                     "average": self.average,
                     "random": torch.get_rng_state(),
                     "cuda_random": torch.cuda.get_rng_state_all(),  # none without a GPU
@@ -237,25 +264,28 @@ class _Run:
             )
 
     def resume(self) -> None:
+        """Take up the checkpoint in the folder, if there is one."""
         path = self.folder / "training.pt"
         if not path.exists():
             return
-        device = self.model.vectors.device
-        saved = torch.load(path, map_location=device, weights_only=True)
-        self.module.load_state_dict(saved["model"])
-        self.optimiser.load_state_dict(saved["optimiser"])
-        self.average = saved["average"]
-        known = {field.name for field in fields(FitState)}
-        if saved["state"].keys() != known:
+        with checked_reading(path, "a checkpoint of this run", RESTART):
+            saved = torch.load(path, map_location=self.model.vectors.device, weights_only=True)
+            state = saved["state"].copy()
+        if state.keys() != {field.name for field in fields(FitState)}:
             raise InputError(
                 f"{path}: was left by another version of elmokit, which counted other things; "
                 f"train into a new folder"
             )
-        self.state = FitState(**saved["state"])
+        with checked_reading(path, "a checkpoint of this run", RESTART):
+            load_state(self.module, saved["model"])
+            # until the setting fit.optimizer was renamed, the key was spelled as the setting
+            self.optimizer.load_state_dict(saved.get("optimizer") or saved["optimiser"])
+            self.average = saved["average"]
+            torch.set_rng_state(saved["random"].cpu())
+            torch.cuda.set_rng_state_all([one.cpu() for one in saved.get("cuda_random", ())])
+        self.state = FitState(**state)
         self.state.stopped = ""
-        self._maybe_stop()  # a finished run goes on if it was given more epochs or minutes
-        torch.set_rng_state(saved["random"].cpu())
-        torch.cuda.set_rng_state_all([state.cpu() for state in saved.get("cuda_random", ())])
+        self._maybe_stop()  # a finished run resumes if it was given more epochs or minutes
 
     def use_best(self) -> None:
         load_weights(self.module, self.folder / "best.safetensors")
@@ -281,7 +311,7 @@ def predict_all(
     *,
     quiet: bool = False,
 ) -> list[Any]:
-    """One prediction an example, in their order; the model's mode is restored."""
+    """One prediction per example, in their order; the model's mode is restored."""
     assert isinstance(model, nn.Module)
     was_training = model.training
     model.eval()
@@ -299,23 +329,12 @@ def predict_all(
     return [found[number] for number in range(len(examples))]
 
 
-def load_weights(module: nn.Module, path: Path) -> None:
-    module.load_state_dict(load_file(path, device=str(next(module.parameters()).device)))
-
-
-def _save_weights(module: nn.Module, path: Path) -> None:
-    weights = {name: value.contiguous() for name, value in module.state_dict().items()}
-    with replacing_file(path) as aside:
-        save_file(weights, aside)
-        aside.chmod(0o644)
-
-
-def _optimiser(parameters: list[nn.Parameter], config: FitConfig) -> torch.optim.Optimizer:
+def _optimizer(parameters: list[nn.Parameter], config: FitConfig) -> torch.optim.Optimizer:
     rate, decay = config.learning_rate, config.weight_decay
-    if config.optimiser == "adam":
+    if config.optimizer == "adam":
         return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
-    if config.optimiser == "adadelta":
+    if config.optimizer == "adadelta":
         return torch.optim.Adadelta(parameters, lr=rate, rho=config.rho, weight_decay=decay)
-    if config.optimiser == "adagrad":
+    if config.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=rate, weight_decay=decay)
     return torch.optim.SGD(parameters, lr=rate, weight_decay=decay)

@@ -1,6 +1,6 @@
 """Many runs, one command: tasks x variants x seeds, each a line of results.jsonl.
 
-    run_grid(grid)       does what results.jsonl lacks; killed, it goes on
+    run_grid(grid)       does the runs that results.jsonl lacks; after a kill, call it again
     read_results(out)    all that is there
 
 Several processes may work on one folder: a run belongs to whoever locks it first. Variants that
@@ -8,7 +8,6 @@ come to the same settings (the paper's tables share columns) are trained once. R
 may lie side by side: what uses no biLM serves them all.
 """
 
-import fcntl
 import json
 import multiprocessing
 import os
@@ -24,17 +23,18 @@ from typing import Any, NamedTuple
 import torch
 
 import elmokit
-from elmokit.config import to_dict
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.benchmark_data import Splits, benchmark_splits
-from elmokit.tasks.config import TaskConfig, changed, parse_settings
+from elmokit.recipe import to_plain
+from elmokit.tasks.config import TaskConfig, changed, parse_settings, renamed
+from elmokit.tasks.data.benchmark_sets import Splits, benchmark_splits
+from elmokit.tasks.locks import try_lock
 from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
-from elmokit.tasks.task import Scores
+from elmokit.tasks.run_folder import read_log
+from elmokit.tasks.task import Scores, find_task
 
 SEEDS: Mapping[str, int] = {"ner": 3, "sentiment": 3, "entailment": 3}
-"""How many seeds a task gets, where it is not one."""
+"""Number of seeds of a task; 1 for those not named."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Variant:
 
 
 class Run(NamedTuple):
+    """One training: a task, a variant and a seed."""
+
     task: str
     variant: Variant
     seed: int
@@ -54,6 +56,7 @@ class Run(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Its name in results.jsonl, and its folder's."""
         variant = "".join(c if c.isalnum() else "-" for c in self.variant.name)
         bilm = f"-{self.bilm[:8]}" if self.bilm else ""
         return f"{self.task}-{variant}-{self.seed}{bilm}"
@@ -66,18 +69,18 @@ class Grid:
     tasks: tuple[str, ...]
     variants: tuple[Variant, ...]
     data: Path
-    """Of ``benchmark_data``; also holds glove/."""
+    """The folder of ``benchmark_sets``; also holds glove/."""
     out: Path
     elmo: str | None
     """None: the model that ships with elmokit."""
     recipe: str = "cpu"
-    """``paper`` or ``cpu``: elmokit's own recipes, one a task."""
+    """``paper`` or ``cpu``: elmokit's own recipes, one per task."""
     settings: tuple[str, ...] = ()
     """For every run, after the recipe's and before the variant's."""
     seeds: int | None = None
     """None: as SEEDS says."""
     max_minutes: float = 0.0
-    """Of training, a run; 0: as the recipe says."""
+    """Limit of the training time per run; 0: as the recipe says."""
     cache: CacheConfig = CacheConfig()  # noqa: RUF009  frozen
     files: tuple[str, str, str] | None = None
     """Your own training, development and test files, in the task's format, for one task."""
@@ -117,20 +120,31 @@ def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str
     except BrokenProcessPool:
         raise InputError(
             f"{grid.out}: a process was killed in the middle of a run (for lack of memory?); "
-            f"started again, it goes on from there"
+            f"start it again to resume"
         ) from None
     return read_results(grid.out)
 
 
 def read_results(out: Path) -> list[dict[str, Any]]:
-    """The lines of results.jsonl; a torn last line (a kill while writing) is no result."""
+    """The lines of results.jsonl; a torn line (a kill while writing) is no result."""
     path = out / "results.jsonl"
+    if not path.exists():
+        return []
     results = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        try:
-            results.append(json.loads(line))
-        except json.JSONDecodeError:
+    text = path.read_bytes().decode("utf-8", errors="replace")  # torn inside a character, perhaps
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
             continue
+        try:
+            result = json.loads(line)
+        except json.JSONDecodeError:
+            result = {} if line.startswith("{") else None
+        if not isinstance(result, dict) or (result and "run" not in result):
+            raise InputError(
+                f"{path}, line {number}: not the result of a run ({line[:40]!r}); remove this line"
+            )
+        if result:
+            results.append(result)
     return results
 
 
@@ -167,7 +181,7 @@ def _differences(line: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 def _in_use(config: dict[str, Any]) -> dict[str, Any]:
     """Without the settings of an ELMo that is not there: a baseline is the same for all of them."""
-    elmo = config["elmo"]
+    config, elmo = renamed(config), config["elmo"]
     if elmo["where"] == "none" and not elmo["random_dim"]:
         return {**config, "elmo": {"where": "none"}}
     return config
@@ -178,7 +192,7 @@ def _facts(grid: Grid, run: Run) -> dict[str, Any]:
     facts = {
         "elmo": run.bilm or None,
         "files": grid.files,
-        "config": to_dict(run_config(grid, run)),
+        "config": to_plain(run_config(grid, run)),
     }
     plain: dict[str, Any] = json.loads(json.dumps(facts))
     return plain
@@ -212,6 +226,7 @@ def _load(elmo: str | None) -> Embedder:
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:
+    """The settings of one run."""
     config = variant_config(grid, run.task, run.variant)
     minutes = grid.max_minutes or config.fit.max_minutes
     return replace(config, fit=replace(config.fit, seed=run.seed, max_minutes=minutes))
@@ -226,8 +241,8 @@ def variant_config(grid: Grid, task: str, variant: Variant) -> TaskConfig:
 def _glove(grid: Grid) -> list[str]:
     """The setting that names DATA/glove.
 
-    A baseline that learns its words from nothing makes ELMo's gain look larger than it is, so
-    whoever wants one says so.
+    A baseline with randomly initialised words makes ELMo's gain look larger than it is, so whoever
+    wants one says so.
     """
     folder = (grid.data / "glove").resolve()
     if folder.exists():
@@ -235,7 +250,7 @@ def _glove(grid: Grid) -> list[str]:
     if "vectors" not in parse_settings(grid.settings).get("words", {}):
         raise InputError(
             f"{folder}: not found, and every baseline starts from GloVe; unpack it there, or give "
-            f"--set words.vectors=FILE (empty: words are learned from nothing)"
+            f"--set words.vectors=FILE (empty: words are randomly initialised)"
         )
     return []
 
@@ -284,8 +299,7 @@ def _test(trained: TrainedTask, examples: list[Any], quiet: bool) -> Scores:
 
 def _dev_scores(folder: Path, measure: str) -> list[float]:
     """The development score after each epoch, from the run's log."""
-    lines = (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["dev"][measure] for line in lines]
+    return [line["dev"][measure] for line in read_log(folder / "log.jsonl")]
 
 
 def task_splits(grid: Grid, task: str) -> Splits:
@@ -317,10 +331,5 @@ def _append(path: Path, result: dict[str, Any]) -> None:
 def _claimed(folder: Path) -> Iterator[bool]:
     """True while we alone hold the run; a killed holder's claim dies with it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    with try_lock(folder / "lock") as is_ours:
+        yield is_ours

@@ -1,15 +1,12 @@
 """FILES -> A TRAINED TASK -> ANSWERS: what ``elmokit task`` does, as functions.
 
-FOLDER/task.json          settings, labels, and which ELMo model it needs
-       words.json, words.safetensors    the word vectors it started from
-       best.safetensors   its weights; training.pt and log.jsonl: see fit.py
+What a run leaves in its folder is described in ``run_folder.py``.
 """
 
-import hashlib
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +15,28 @@ import torch
 from torch import nn
 
 import elmokit
-from elmokit.config import to_dict
 from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.files import write_json
 from elmokit.model.scalar_mix import ScalarMix
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings, read_recipe
-from elmokit.tasks.fit import FitState, evaluate, fit, load_weights, predict_all
-from elmokit.tasks.layer_cache import DEFAULT_GIGABYTES, ComputedLayers, LayerCache
-from elmokit.tasks.readers.lines import read_lines
-from elmokit.tasks.task import Scores, Task, TaskModel
-from elmokit.tasks.token_vectors import LayerSource, TokenVectors
-from elmokit.tasks.word_vectors import WordTable, build_word_table, load_word_table
+from elmokit.recipe import read_toml
+from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings
+from elmokit.tasks.fit import FitState, evaluate, fit, predict_all
+from elmokit.tasks.inputs.layer_cache import DEFAULT_GIGABYTES, ComputedLayers, LayerCache
+from elmokit.tasks.inputs.token_vectors import LayerSource, TokenVectors
+from elmokit.tasks.inputs.word_vectors import WordTable, build_word_table, load_word_table
+from elmokit.tasks.run_folder import (
+    check_same_run,
+    describe_run,
+    load_weights,
+    read_description,
+)
+from elmokit.tasks.task import Scores, Task, TaskModel, find_task
+from elmokit.text.sources import STANDARD_INPUT, read_lines
 
-FORMAT = 2
 Examples = str | Path | Sequence[Any]
 """A file, several files, or examples read (or made) before."""
-_MAY_CHANGE = ("max_epochs", "patience", "max_minutes")
-"""Settings of ``fit`` that a run may be continued with."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,11 @@ class TrainedTask:
             source.prepare((s for e in examples for s in self.task.sentences(e)), quiet=quiet)
 
     def predict(self, examples: Sequence[Any]) -> list[Any]:
+        """One prediction per example, in order."""
         return predict_all(self.task, self.model, examples, self.config.fit, quiet=True)
 
     def score(self, examples: Sequence[Any], *, quiet: bool = True) -> Scores:
+        """The official scores on labelled examples."""
         return evaluate(self.task, self.model, examples, self.config.fit, quiet=quiet)
 
     def mixes(self) -> dict[str, dict[str, Any]]:
@@ -84,12 +85,21 @@ class TrainedTask:
         return {place: _mix_facts(mix) for place, mix in found.items() if mix is not None}
 
     def summary(self, folder: Path) -> str:
-        """One sentence on the training."""
+        """How the training went, where it was written, and what can be done with it."""
         assert self.progress is not None
-        state = self.progress
+        state, fit = self.progress, self.config.fit
+        reason = {
+            "patience": f"no better score for {fit.patience} epochs",
+            "epochs": f"fit.max_epochs = {fit.max_epochs}",
+            "minutes": f"fit.max_minutes = {fit.max_minutes:g}",
+            "perfect": "nothing left to improve",
+        }[state.stopped]
         return (
-            f"{folder}: development {self.task.measure} {state.best_score:.2f} in epoch "
-            f"{state.best_epoch} of {state.epoch} (stopped: {state.stopped})"
+            f"Best development {self.task.measure}: {state.best_score:.2f}, in epoch "
+            f"{state.best_epoch} of {state.epoch} (stopped: {reason}).\n"
+            f"The trained model is in {folder}. Next:\n"
+            f"  elmokit task eval {folder} --test FILE\n"
+            f"  elmokit task predict {folder} FILE"
         )
 
 
@@ -105,10 +115,16 @@ def train_task(
     device: str = "cpu",
     quiet: bool = False,
 ) -> TrainedTask:
-    """Train a task model into the folder ``out``; started again there, it goes on.
+    """Train a task model into the folder ``out``; called again, resume it.
 
-    ``elmo``: a model's path or an Embedder; None is the model that ships with elmokit (and none at
-    all where ``config.elmo.where`` is "none"). ``config``: default, the paper's settings.
+    ``name``: ner, sentiment, entailment, srl, coref or squad.
+    ``train``, ``dev``: files in the task's format, or lists of examples.
+    ``elmo``: a model's name or path, or an Embedder; None is the model that ships with elmokit.
+    Not read where ``config.elmo.where`` is "none".
+    ``config``: from ``configured``; default, the paper's settings.
+    ``cache``: where the biLM's layers are kept; default, the user's cache folder.
+    ``device``: of the task model, and of an ELMo model that is read here; an Embedder stays where
+    it is.
     """
     task, place = find_task(name), usable_device(device)
     config = task.defaults() if config is None else config
@@ -116,21 +132,24 @@ def train_task(
     train_examples = limited(read_examples(task, train), config.data.train_limit)
     dev_examples = limited(read_examples(task, dev), config.data.dev_limit)
     train_examples = task.expand(config.model, train_examples)
-    embedder = _embedder(elmo) if config.elmo.where != "none" else None
+    # Scoring is tried before the training, so that what cannot be scored is refused at once.
+    task.score(dev_examples, [task.no_answer] * len(dev_examples))
+    embedder = _embedder(elmo, place) if config.elmo.where != "none" else None
     labels = task.labels(train_examples)
     cache = cache or CacheConfig()
-    facts = _facts(config, labels, embedder, cache, _digest([*train_examples, *dev_examples]))
-    _check_same_run(out, facts)
+    precision = cache.precision if cache.is_used else "float32"
+    all_examples = [*train_examples, *dev_examples]
+    description = describe_run(config, labels, embedder, precision, all_examples)
+    check_same_run(out, description)
     source = _source(embedder, cache)
     if isinstance(source, LayerCache):
-        wanted = (s for e in (*train_examples, *dev_examples) for s in task.sentences(e))
-        source.prepare(wanted, quiet=quiet)
+        source.prepare([s for e in all_examples for s in task.sentences(e)], quiet=quiet)
     torch.manual_seed(config.fit.seed)
-    tokens = (t for example in train_examples for s in task.sentences(example) for t in s)
+    tokens = [t for example in train_examples for s in task.sentences(example) for t in s]
     words = build_word_table(config.words, tokens)
     model = _model(task, config, words, source, labels, place)
     words.save(out)
-    write_json(out / "task.json", facts)
+    write_json(out / "task.json", description)
     state = fit(task, model, train_examples, dev_examples, config.fit, out, quiet=quiet)
     trained = TrainedTask(task, model, config, labels, embedder.source if embedder else "", state)
     write_json(out / "result.json", _result(trained, state, len(train_examples)))
@@ -142,30 +161,32 @@ def load_task(
 ) -> TrainedTask:
     """The task model that ``train_task`` left in ``folder``.
 
-    ``elmo``: where its ELMo model is now, if it has moved.
+    ``elmo``: where its ELMo model is now, if it was moved, or an Embedder of it.
+    ``device``: as in ``train_task``.
     """
     folder, place = Path(folder), usable_device(device)
-    facts = _read_facts(folder)
-    task = find_task(facts["config"]["task"])
-    config = changed(task.defaults(), facts["config"], str(folder / "task.json"))
+    description = read_description(folder)
+    task = find_task(description["config"]["task"])
+    config = changed(task.defaults(), description["config"], str(folder / "task.json"))
     if not (folder / "best.safetensors").exists():
-        raise InputError(f"{folder}: its first epoch was never finished; go on with task train")
+        raise InputError(f"{folder}: its first epoch was never finished; resume it with task train")
     embedder = None
     if config.elmo.where != "none":
-        embedder = _embedder(elmo or facts["elmo"]["source"] or None)
-        if embedder.fingerprint != facts["elmo"]["fingerprint"]:
+        trained_with = description["elmo"]
+        embedder = _embedder(elmo or trained_with["source"] or None, place)
+        if embedder.fingerprint != trained_with["fingerprint"]:
             raise InputError(
-                f"{folder}: was trained with the ELMo model {facts['elmo']['source']}, and "
-                f"{embedder.source} is another; give the right one with --elmo"
+                f"{folder}: was trained with the ELMo model {trained_with['source']}, and "
+                f"{embedder.source} is another; give the right one with --model"
             )
     source = ComputedLayers(embedder) if embedder else None
     words = load_word_table(folder)
-    model = _model(task, config, words, source, facts["labels"], place)
+    model = _model(task, config, words, source, description["labels"], place)
     assert isinstance(model, nn.Module)
     load_weights(model, folder / "best.safetensors")
     model.eval()
     source_name = embedder.source if embedder else ""
-    return TrainedTask(task, model, config, facts["labels"], source_name)
+    return TrainedTask(task, model, config, description["labels"], source_name)
 
 
 def eval_task(
@@ -176,7 +197,10 @@ def eval_task(
     device: str = "cpu",
     quiet: bool = False,
 ) -> Scores:
-    """The official scores of a trained task model on a labelled file."""
+    """The official scores of the task model in ``folder`` on labelled files or examples.
+
+    ``elmo`` and ``device``: as in ``load_task``.
+    """
     trained = load_task(folder, elmo=elmo, device=device)
     examples = read_examples(trained.task, test)
     unknown = sorted(set(trained.task.labels(examples)) - set(trained.labels))
@@ -194,14 +218,15 @@ def predict_task(
 ) -> Iterator[tuple[Any, Any]]:
     """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time.
 
-    What stands before a line that cannot be read is answered before the error is raised.
+    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. What
+    stands before a line that cannot be read is answered before the error is raised.
     """
     waiting: list[Any] = []
-    num_read = 0
+    num_answered = 0
     try:
         for example in trained.task.parse(lines, where):
-            num_read += 1
             waiting.append(example)
+            num_answered += trained.task.num_tokens(example) > 0
             if len(waiting) == at_once:
                 yield from _answered(trained, waiting)
                 waiting = []
@@ -209,39 +234,38 @@ def predict_task(
         yield from _answered(trained, waiting)
         raise
     yield from _answered(trained, waiting)
-    if not num_read:
+    if not num_answered:
         raise InputError(f"{where}: holds no {trained.task.unit}")
 
 
 def _answered(trained: TrainedTask, examples: list[Any]) -> Iterator[tuple[Any, Any]]:
-    if examples:
-        yield from zip(examples, trained.predict(examples), strict=True)
+    has_tokens = [trained.task.num_tokens(example) > 0 for example in examples]
+    predictions = iter(trained.predict(list(compress(examples, has_tokens))))
+    for example, is_asked in zip(examples, has_tokens, strict=True):
+        yield example, next(predictions) if is_asked else trained.task.no_answer
 
 
 def predict_file(
     trained: TrainedTask, file: str, *, is_labelled: bool = False
 ) -> Iterator[tuple[Any, Any]]:
-    """The same for a file; "-" is standard input, answered line by line on a terminal."""
+    """The same for a file; "-" is standard input, answered line by line on a terminal.
+
+    ``is_labelled``: the file is in the task's training format, not plain text.
+    """
     if is_labelled:
         examples = read_examples(trained.task, file)
         yield from zip(examples, trained.predict(examples), strict=True)
-    elif file == "-":
-        at_once = 1 if sys.stdin.isatty() else 64
-        yield from predict_task(trained, _standard_input(), "standard input", at_once=at_once)
-    else:
-        lines = (line + "\n" for _, line in read_lines(Path(file)))
-        yield from predict_task(trained, lines, file)
-
-
-def _standard_input() -> Iterator[str]:
-    try:
-        yield from sys.stdin
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input: not UTF-8 text ({error})") from None
+        return
+    is_typed = file == STANDARD_INPUT and sys.stdin.isatty()
+    where = "standard input" if file == STANDARD_INPUT else file
+    lines = (line + "\n" for _, line in read_lines(file))
+    yield from predict_task(trained, lines, where, at_once=1 if is_typed else 64)
 
 
 def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
-    """Read files, unless examples were given; a file with none is an error."""
+    """The examples of a file or of several, or those that were given; a file without any is an
+    error.
+    """
     if isinstance(given, (str, Path)):
         examples = task.read(Path(given))
         if not examples:
@@ -253,24 +277,28 @@ def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
 
 
 def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) -> TaskConfig:
-    """The task's defaults, changed by a recipe, then by ``table.name=value`` settings."""
+    """The settings of a run: a recipe, changed by ``table.name=value`` settings.
+
+    ``recipe``: paper (also what None means), cpu, or a TOML file, which changes the paper's.
+    """
     config = find_task(name).defaults()
     if recipe is not None:
         path = find_recipe(name, recipe)
-        config = changed(config, read_recipe(path), str(path))
+        config = changed(config, read_toml(path), str(path))
     return changed(config, parse_settings(settings), "--set")
 
 
 def limited(examples: list[Any], limit: int) -> list[Any]:
-    """A subset drawn once and for all, in the order of the file; it holds every smaller one."""
+    """Always the same subset, in the order of the file; a larger one contains a smaller one."""
     if not limit or limit >= len(examples):
         return examples
     chosen = np.random.default_rng(0).permutation(len(examples))[:limit]
     return [examples[number] for number in sorted(chosen.tolist())]
 
 
-def _embedder(elmo: str | Path | Embedder | None) -> Embedder:
-    return elmo if isinstance(elmo, Embedder) else elmokit.load(elmo)
+def _embedder(elmo: str | Path | Embedder | None, device: torch.device) -> Embedder:
+    """A model that is read here runs where the task model does; an Embedder stays where it is."""
+    return elmo if isinstance(elmo, Embedder) else elmokit.load(elmo).to(device)
 
 
 def _source(embedder: Embedder | None, cache: CacheConfig) -> LayerSource | None:
@@ -295,74 +323,6 @@ def _model(
     assert isinstance(model, nn.Module)
     model.to(device)
     return model
-
-
-def _facts(
-    config: TaskConfig,
-    labels: list[str],
-    embedder: Embedder | None,
-    cache: CacheConfig,
-    data: str,
-) -> dict[str, Any]:
-    elmo = None
-    if embedder is not None:
-        path = Path(embedder.source)
-        source = str(path.resolve()) if path.exists() else embedder.source
-        precision = cache.precision if cache.is_used else "float32"
-        elmo = {"source": source, "fingerprint": embedder.fingerprint, "precision": precision}
-    return {
-        "format": FORMAT,
-        "elmokit": elmokit.__version__,
-        "config": to_dict(config),
-        "labels": labels,
-        "elmo": elmo,
-        "data": data,
-    }
-
-
-def _digest(examples: Sequence[Any]) -> str:
-    """Names the training and development data."""
-    digest = hashlib.sha256()
-    for example in examples:
-        digest.update(repr(example).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
-
-
-def _read_facts(folder: Path) -> dict[str, Any]:
-    path = folder / "task.json"
-    if not path.exists():
-        raise InputError(f"{folder}: no task.json here; give a folder that task train has written")
-    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if facts.get("format") != FORMAT:
-        raise InputError(
-            f"{path}: format {facts.get('format')!r}, this elmokit reads {FORMAT}; train it again"
-        )
-    return facts
-
-
-def _check_same_run(out: Path, facts: dict[str, Any]) -> None:
-    """A folder holds one run: to go on in it, nothing may have changed but when to stop."""
-    if not (out / "task.json").exists():
-        return
-    old, new = _read_facts(out), json.loads(json.dumps(facts))
-    for either in (old, new):
-        for name in _MAY_CHANGE:
-            either["config"]["fit"].pop(name)
-    for table in new["config"]:
-        if old["config"].get(table) != new["config"][table]:
-            raise InputError(
-                f"{out}: holds a run with other settings in [{table}]; choose another --out"
-            )
-    if old["data"] != new["data"]:
-        raise InputError(f"{out}: holds a run on other data; choose another --out")
-    if (old["elmo"] or {}).get("fingerprint") != (new["elmo"] or {}).get("fingerprint"):
-        raise InputError(f"{out}: holds a run with another ELMo model; choose another --out")
-    precisions = [(facts["elmo"] or {}).get("precision", "float32") for facts in (old, new)]
-    if precisions[0] != precisions[1]:
-        raise InputError(
-            f"{out}: holds a run on layers of {precisions[0]}; go on with --cache-precision "
-            f"{precisions[0]}, or choose another --out"
-        )
 
 
 def _result(trained: TrainedTask, state: FitState, num_examples: int) -> dict[str, Any]:

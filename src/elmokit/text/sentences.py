@@ -2,26 +2,23 @@
 """RUNNING TEXT -> SENTENCES with character offsets, by the Punkt method (Kiss and Strunk 2006).
 
 Punkt learns a language's abbreviations from running text alone, so a splitter can be trained on
-the very corpus it is to split. The machinery is NLTK's; what it learned is kept as JSON.
+the very corpus it is to split. What it learned is kept as JSON. Training needs NLTK, splitting
+does not.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, missing_extra
 from elmokit.files import write_json
-
-if TYPE_CHECKING:
-    from nltk.tokenize.punkt import PunktParameters
+from elmokit.text.punkt import SEEN_LOWER, PunktParameters, sentence_spans
 
 _VERSION = 1
 _WINDOW = 20_000
-"""Characters Punkt sees at once: NLTK gives up after five seconds on the clock, whatever the text.
-It also bounds the length of a sentence."""
+"""Characters Punkt sees at once, which bounds the length of a sentence."""
 
 _ENGLISH_ABBREVIATIONS = """
     mr mrs ms messrs dr drs prof rev hon fr sr jr st ste mt ft gen col maj capt lt cmdr adm sgt cpl
@@ -42,9 +39,6 @@ _HARD_END = re.compile(r"[。！？｡।॥؟۔։።။។]+[\"'”’»)\]）�
 # 'He said "Stop!" and left': what begins in lower case goes on, if only a quote or bracket closed.
 _CLOSED = ('"', "'", "”", "’", "»", ")", "]")
 
-_SEEN_IN_LOWER_CASE = 0b1110000
-"""Punkt's flags for a word that began in lower case at the start, in the middle, or anywhere."""
-
 
 class Sentence(NamedTuple):
     """A piece of a text without outer space; ``text`` is exactly ``text[start:end]``."""
@@ -57,11 +51,8 @@ class Sentence(NamedTuple):
 class SentenceSplitter:
     """Splits text where Punkt, with the given parameters, sees the end of a sentence."""
 
-    def __init__(self, parameters: "PunktParameters") -> None:
-        from nltk.tokenize.punkt import PunktSentenceTokenizer
-
+    def __init__(self, parameters: PunktParameters) -> None:
         self._parameters = parameters
-        self._punkt = PunktSentenceTokenizer(parameters)
 
     @classmethod
     def default(cls) -> "SentenceSplitter":
@@ -70,27 +61,36 @@ class SentenceSplitter:
         >>> [s.text for s in SentenceSplitter.default().split("Mr. J. Doe came. He saw.")]
         ['Mr. J. Doe came.', 'He saw.']
         """
-        return _default_splitter()
+        return _DEFAULT
 
     @classmethod
     def train(cls, texts: Iterable[str]) -> "SentenceSplitter":
         """Learn abbreviations, sentence starters and collocations from running text.
 
-        What is learned adds to what ``default`` knows. About 0.4 MB of text a second.
+        What is learned adds to what ``default`` knows. Needs NLTK, which learns from about
+        0.4 MB of text per second.
         """
-        from nltk.tokenize.punkt import PunktTrainer
+        try:
+            from nltk.tokenize.punkt import PunktTrainer
+        except ImportError:
+            raise missing_extra("nltk", "pretrain", "training a sentence splitter") from None
 
         trainer = PunktTrainer()
         trainer.train("\n\n".join(texts))
-        parameters = trainer.get_params()
-        parameters.abbrev_types.update(_ENGLISH_ABBREVIATIONS)
-        # A word never seen in lower case is a name, learned from "St. Petersburg" and the like.
-        parameters.sent_starters = {
-            word
-            for word in parameters.sent_starters
-            if parameters.ortho_context[word] & _SEEN_IN_LOWER_CASE
-        }
-        return cls(parameters)
+        learned = trainer.get_params()
+        orthography = {word: flags for word, flags in learned.ortho_context.items() if flags}
+        return cls(
+            PunktParameters(
+                abbreviations=frozenset(learned.abbrev_types).union(_ENGLISH_ABBREVIATIONS),
+                collocations=frozenset(learned.collocations),
+                # Without names, which are never seen in lower case: learned from
+                # "St. Petersburg" and the like.
+                sentence_starters=frozenset(
+                    word for word in learned.sent_starters if orthography.get(word, 0) & SEEN_LOWER
+                ),
+                orthography=orthography,
+            )
+        )
 
     def split(self, text: str) -> list[Sentence]:
         """Sentences of ``text`` in order; every character that is not space is in one of them."""
@@ -110,28 +110,34 @@ class SentenceSplitter:
         return [Sentence(text[start:end], start, end) for start, end in spans]
 
     def _spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Punkt's sentences, found in windows: the last of a window is seen again in the next."""
+        """Punkt's sentences, found in windows: the last of a window is seen again in the next.
+
+        Two windows get over half a window at least, so that no text is seen many times. Only
+        text with runs of that length without a space is cut where Punkt sees no end.
+        """
+        advance = _WINDOW
         while stop - start > _WINDOW:
-            spans = list(self._punkt.span_tokenize(text[start : start + _WINDOW]))
-            end = spans[-1][0] if len(spans) > 1 else 0
-            if not end:  # no end of a sentence in sight: cut at the last space, or anywhere
-                end = max(map(text.rfind, " \n\t", [start + 1] * 3, [start + _WINDOW] * 3)) - start
-                end = end if end > 0 else _WINDOW
-                spans = [(0, end), (end, end)]
+            window = text[start : start + _WINDOW]
+            spans = list(sentence_spans(window, self._parameters))
+            least = 1 if advance >= _WINDOW // 2 else _WINDOW // 2
+            advance = spans[-1][0] if len(spans) > 1 else 0
+            if advance < least:  # no end of a sentence in sight: cut at the last space, or anywhere
+                advance = max(window.rfind(space, 1) for space in " \n\t")
+                advance = advance if advance >= least else _WINDOW
+                spans = [(0, advance), (advance, advance)]
             for first, last in spans[:-1]:
                 yield start + first, start + last
-            start += end
-        for first, last in self._punkt.span_tokenize(text[start:stop]):
+            start += advance
+        for first, last in sentence_spans(text[start:stop], self._parameters):
             yield start + first, start + last
 
-    def __reduce__(self) -> tuple[Any, ...]:  # to another process as plain values
-        return SentenceSplitter.from_dict, (self.to_dict(),)
-
     def save(self, path: Path) -> None:
+        """Write ``to_dict`` to a JSON file."""
         write_json(path, self.to_dict())
 
     @classmethod
     def load(cls, path: Path) -> "SentenceSplitter":
+        """Read a file that ``save`` wrote."""
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -140,46 +146,42 @@ class SentenceSplitter:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values in a fixed order, whatever the order of learning."""
+        learned = self._parameters
         return {
             "version": _VERSION,
-            "abbreviations": sorted(self._parameters.abbrev_types),
-            "collocations": sorted(map(list, self._parameters.collocations)),
-            "sentence_starters": sorted(self._parameters.sent_starters),
-            "orthography": {
-                word: flags
-                for word, flags in sorted(self._parameters.ortho_context.items())
-                if flags
-            },
+            "abbreviations": sorted(learned.abbreviations),
+            "collocations": sorted(map(list, learned.collocations)),
+            "sentence_starters": sorted(learned.sentence_starters),
+            "orthography": dict(sorted(learned.orthography.items())),
         }
 
     @classmethod
     def from_dict(cls, values: Any, where: str = "sentence splitter") -> "SentenceSplitter":
-        from nltk.tokenize.punkt import PunktParameters
-
-        parameters = PunktParameters()
+        """The splitter whose ``to_dict`` is ``values``; errors begin with ``where``."""
         try:
-            if values["version"] != _VERSION:
-                raise InputError(
-                    f"{where}: version {values['version']!r} of a sentence splitter, "
-                    f"this elmokit reads version {_VERSION}"
-                )
-            parameters.abbrev_types.update(map(str, values["abbreviations"]))
-            parameters.collocations.update((str(a), str(b)) for a, b in values["collocations"])
-            parameters.sent_starters.update(map(str, values["sentence_starters"]))
-            for word, flags in values["orthography"].items():
-                parameters.ortho_context[str(word)] = int(flags)
-        except (KeyError, TypeError, AttributeError) as error:
+            version = values["version"]
+            if version == _VERSION:
+                return cls(_read_parameters(values))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{where}: not a sentence splitter ({error!r})") from None
-        return cls(parameters)
+        raise InputError(
+            f"{where}: version {version!r} of a sentence splitter, "
+            f"this elmokit reads version {_VERSION}"
+        )
 
 
-@lru_cache(1)
-def _default_splitter() -> SentenceSplitter:
-    from nltk.tokenize.punkt import PunktParameters
+_DEFAULT = SentenceSplitter(PunktParameters(abbreviations=frozenset(_ENGLISH_ABBREVIATIONS)))
 
-    parameters = PunktParameters()
-    parameters.abbrev_types.update(_ENGLISH_ABBREVIATIONS)
-    return SentenceSplitter(parameters)
+
+def _read_parameters(values: Any) -> PunktParameters:
+    return PunktParameters(
+        abbreviations=frozenset(map(str, values["abbreviations"])),
+        collocations=frozenset((str(a), str(b)) for a, b in values["collocations"]),
+        sentence_starters=frozenset(map(str, values["sentence_starters"])),
+        orthography={
+            str(word): int(flags) for word, flags in values["orthography"].items() if int(flags)
+        },
+    )
 
 
 def _without_outer_space(text: str, start: int, end: int) -> tuple[int, int]:

@@ -23,6 +23,10 @@ class TokenIds(NamedTuple):
     characters: Tensor | None  # (..., C)
     words: Tensor | None  # (...)
 
+    def to(self, device: str | torch.device) -> "TokenIds":
+        """The same ids on another device."""
+        return TokenIds(*(None if ids is None else ids.to(device) for ids in self))
+
 
 class TokenIndexer:
     """Knows how one model spells tokens: its characters, its words, its sentence markers."""

@@ -1,18 +1,18 @@
 # ruff: noqa: RUF001  the ambiguous characters are the point
 """TEXT -> TOKENS with character offsets, in the Penn Treebank style of the published models.
 
-The rules are those of NLTK's ``NLTKWordTokenizer``. They look no further than the spaces around
-a run of letters (only the final period depends on the end of the sentence), so each distinct run
-is split once and remembered: the same tokens, about ten times as fast.
+The rules (treebank.py) look no further than the spaces around a run of characters; only the
+final period depends on the end of the sentence. So each distinct run is split once and
+remembered, for speed. Any text takes time in proportion to its length.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.treebank import split_run
 
 TOKENIZER = "nltk-words-1"
 """Names these rules in files; changes whenever a text would be split differently."""
@@ -20,25 +20,13 @@ TOKENIZER = "nltk-words-1"
 _LONGEST_REMEMBERED = 40
 _REMEMBERED_RUNS = 1 << 17
 _LONGEST_RUN = 50_000
-"""NLTK gives up after five seconds on the clock; longer runs are cut so that it never does."""
+"""Longer runs without a space are cut before they are split; no language has such words."""
 
 _SPLIT_IN_TWO = frozenset(["cannot", "gimme", "gonna", "gotta", "lemme", "wanna"])
-"""The only runs of letters and digits alone that NLTK splits."""
+"""The only runs of letters and digits alone that are split."""
 
-# NLTK's rules know ASCII and some quotes. Each of these characters is shown to them as one that
-# is split off in the same way. One character for one, so that offsets stay true; a double quote
-# is shown as a curly one because NLTK would replace it with two characters.
-_SHOWN_AS = str.maketrans(
-    {'"': "”", "…": ";", "‚": "„", "‹": "«", "›": "»", "،": ",", "、": ";", "，": ";", "：": ";"}
-    | dict.fromkeys("؛；・׃;", ";")
-    | dict.fromkeys("؟。！？｡।॥۔։።။។¿¡", "!")
-    | dict.fromkeys("「『（【《〈［｛", "(")
-    | dict.fromkeys("」』）】》〉］｝", ")")
-)
-_APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _RUN = re.compile(r"\S+")
-_INNER_PERIOD = re.compile(r"\.[^\w\s]*\s+\S")
-"""Only such a period may or may not come off, depending on where sentences end."""
+_PUNCTUATION = re.compile(r"[^\w\s]+")
 _CLOSERS = frozenset("]})>\"'»”’")
 
 
@@ -63,7 +51,7 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.text for token in tokenize("Dr. Who can't wait. He left.")]
     ['Dr.', 'Who', 'ca', "n't", 'wait', '.', 'He', 'left', '.']
     """
-    if not _INNER_PERIOD.search(text):  # one sentence as far as tokens go, and five times as fast
+    if not _has_inner_period(text):  # one sentence as far as tokens go, and five times as fast
         return tokenize_sentence(text)
     splitter = SentenceSplitter.default()
     return [
@@ -121,12 +109,26 @@ def _span(token: Token | tuple[int, int]) -> tuple[int, int]:
     return (token.start, token.end) if isinstance(token, Token) else token
 
 
+def _has_inner_period(text: str) -> bool:
+    """A period at the end of a run, though not of the text: it may or may not come off."""
+    length = len(text.rstrip())
+    period = text.find(".")
+    while period >= 0:
+        found = _PUNCTUATION.match(text, period)
+        end = found.end() if found else period + 1
+        if end < length and text[end].isspace():
+            return True
+        period = text.find(".", end)
+    return False
+
+
 def _runs(sentence: str) -> Iterator[tuple[str, int, bool]]:
     """Runs without a space: the run, where it starts, and whether the sentence ends with it."""
-    found = [(match.group(), match.start()) for match in _RUN.finditer(sentence)]
-    first_final = _first_final([run for run, _ in found])
-    for number, (run, start) in enumerate(found):
-        yield run, start, number >= first_final
+    spans = [found.span() for found in _RUN.finditer(sentence)]
+    runs = [sentence[start:end] for start, end in spans]
+    first_final = _first_final(runs)
+    for number, run in enumerate(runs):
+        yield run, spans[number][0], number >= first_final
 
 
 def _first_final(runs: Sequence[str]) -> int:
@@ -154,24 +156,10 @@ def _remembered_pieces(run: str, is_final: bool) -> Sequence[str]:
 
 
 def _split(run: str, is_final: bool) -> Sequence[str]:
-    """Pieces of a run as NLTK splits it before another word, or as the last of a sentence."""
     stem, mark = run[:-1], run[-1]
     if stem.isalnum() and stem.lower() not in _SPLIT_IN_TWO:  # most distinct runs: "word,"
         if mark in ",;:?!)":
             return stem, mark
         if mark == ".":
             return (stem, mark) if is_final else (run,)
-    shown = _APOSTROPHE.sub("'", run.translate(_SHOWN_AS))
-    pieces = _nltk().tokenize(shown if is_final else f"{shown} x")
-    if not is_final:
-        pieces.pop()
-    ends = [0, *accumulate(map(len, pieces))]
-    return tuple(run[start:end] for start, end in pairwise(ends))
-
-
-@lru_cache(1)
-def _nltk() -> Any:
-    """Imported on first use: NLTK draws in SciPy and takes a second or two."""
-    from nltk.tokenize import NLTKWordTokenizer
-
-    return NLTKWordTokenizer()
+    return split_run(run, is_final)

@@ -1,6 +1,5 @@
 """WORDS <-> IDS: the targets of the softmax, or the rows of a word table."""
 
-import gzip
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,9 +9,12 @@ import numpy.typing as npt
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE
+from elmokit.text.sources import read_lines
 
 UNKNOWN = "<UNK>"
 MARKERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE, UNKNOWN)
+MOST_BYTES = 1 << 30
+"""Of an unpacked vocabulary; the largest published one has 10 MB."""
 
 
 class Vocabulary:
@@ -49,13 +51,8 @@ class Vocabulary:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read one word a line, plain or gzipped."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8", newline="\n") as lines:
-            words = [line.rstrip("\n") for line in lines]
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise InputError(f"{path}: not a vocabulary of one UTF-8 word a line ({error})") from None
+    """Read one word per line, from a plain or compressed file."""
+    words = [line for _, line in read_lines(path, max_bytes=MOST_BYTES)]
     while words and not words[-1]:
         words.pop()
     return Vocabulary(words, str(path))

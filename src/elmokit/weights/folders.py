@@ -49,6 +49,17 @@ def writing_model(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder}: cannot write here ({reason}); choose another folder") from None
 
 
+def require_own_files(folder: Path) -> None:
+    """Refuse a model's folder with links to files outside of it: they may be anybody's."""
+    home = folder.resolve()
+    for path in folder.iterdir():
+        if path.is_symlink() and home not in path.resolve().parents:
+            raise InputError(
+                f"{path}: refused, because it is a link that leaves the model's folder; copy the "
+                f"file it leads to, or give that file's own path"
+            )
+
+
 def require_space(path: Path, num_bytes: int) -> None:
     """Raise OSError unless a file of ``num_bytes`` (and a little more) can be written here."""
     wanted = num_bytes + 2**16
@@ -63,11 +74,11 @@ def require_space(path: Path, num_bytes: int) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object, or one sentence about why not."""
+    if not path.is_file():  # a pipe would be waited for
+        raise InputError(f"{path}: there is no such file")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{path}: not a JSON file ({error}); download it again") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: expected a JSON object, got {type(values).__name__}")

@@ -18,7 +18,7 @@ from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.build import build_bilm
 from elmokit.weights.folders import read_json
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.settled import read_settled
+from elmokit.weights.state_file import read_state
 from elmokit.weights.tensor_files import read_pickled_tensors
 
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
@@ -54,17 +54,21 @@ def read_manylangs(folder: Path) -> PretrainedModel:
         indexer=_indexer(config, folder),
         format="manylangs",
         source=str(folder),
-        settled=read_settled(folder, config),
+        settled=read_state(folder, config),
     )
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:
-    """The network's settings: where config.json points, then beside it, then the released ones."""
+    """The network's settings: the file that config.json names, else the released ones.
+
+    The name is often a path on the author's disk: only its last part counts, or a path that stays
+    inside the folder.
+    """
     path = folder / "config.json"
     named = str(read_json(path).get("config_path", "")) if path.is_file() else ""
     candidates = [folder / named, folder / PureWindowsPath(named).name] if named else []
     for candidate in candidates:
-        if candidate.is_file():
+        if folder.resolve() in candidate.resolve().parents and candidate.is_file():
             return read_json(candidate)
     return _RELEASED
 

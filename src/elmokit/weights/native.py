@@ -14,17 +14,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from elmokit.config import ModelConfig, from_dict, to_dict
+from elmokit.config import ModelConfig
 from elmokit.errors import InputError
 from elmokit.files import write_json
 from elmokit.model.softmax import OutputWords
+from elmokit.recipe import from_plain, to_plain
 from elmokit.text.characters import UnicodeCharacters, Utf8Characters
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.vocabulary import read_vocabulary
 from elmokit.weights.build import build_bilm, build_softmax
 from elmokit.weights.folders import read_json, writing_model
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.settled import read_settled, write_settled
+from elmokit.weights.state_file import read_state, write_state
 from elmokit.weights.tensor_files import StorageType, read_tensors, write_tensors
 
 FORMAT, VERSION = "elmokit", 1
@@ -46,7 +47,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
             f"{path}: format version {values.get('version')!r}, but this elmokit reads version "
             f"{VERSION}; install a newer elmokit"
         )
-    config = from_dict(ModelConfig, values.get("model"), str(path))
+    config = from_plain(ModelConfig, values.get("model"), str(path))
     bilm = build_bilm(
         config, read_tensors(folder / "model.safetensors"), folder / "model.safetensors"
     )
@@ -55,7 +56,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
         indexer=_read_indexer(folder, config, values.get("indexer", {})),
         format="native",
         source=str(folder),
-        settled=read_settled(folder, config),
+        settled=read_state(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
         card={str(key): str(value) for key, value in values.get("card", {}).items()},
     )
@@ -68,7 +69,7 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
     settings: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "model": to_dict(config),
+        "model": to_plain(config),
         "indexer": {
             "begin": indexer.begin,
             "end": indexer.end,
@@ -89,7 +90,7 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
             write_tensors(aside / "softmax.safetensors", softmax, dtype)
             model.output_words.vocabulary.save(aside / "vocab.txt")
         if model.settled is not None:
-            write_settled(model.settled, aside)
+            write_state(model.settled, aside)
 
 
 def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) -> TokenIndexer:

@@ -1,6 +1,5 @@
 """Files of tensors, read as float32: safetensors, also written, and the state dicts of others."""
 
-import pickle
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +8,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
 
 StorageType = Literal["float32", "float16"]
 
@@ -28,11 +27,10 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
     """A state dict as torch saves it; nothing but tensors is unpickled."""
     try:
         values = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, EOFError, RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0][:120]
+    except Exception as error:  # a damaged pickle raises anything; no code of it is run
         raise InputError(
-            f"{path}: refused, because it is damaged or holds more than tensors ({reason}); "
-            f"download it again from its publisher"
+            f"{path}: refused, because it is damaged or holds more than tensors "
+            f"({reason_of(error)}); download it again from its publisher"
         ) from None
     if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
         raise InputError(f"{path}: not a table of tensors; download it again")

@@ -1,16 +1,12 @@
 """A report: every table and figure of the paper's analysis, on one page.
 
-config.py           what a report is made of
-commands.py         what is printed below each section, and makes it again
+config.py           the settings, and the runs of task models that follow from them
+commands.py         command lines as the page shows them
 section.py          what a section is
-layer_sections.py   those that look into the layers of a model
-task_sections.py    those that train task models
-stand_ins.py        the data of the tasks, as the notes name them
-sections.py         all of them, in order
-key.py              what a stored result was made of
-make.py             computes what is asked for and not there
+layer_sections.py   sections that look into the layers of a model
+task_sections.py    sections that train task models
+make.py             all sections in order; computes what is asked for and not there yet
 page.py             writes what is there, as HTML and Markdown
-findings.py         the paper's findings, and what our numbers say to each
-verdicts.py         when a difference is more than noise
-summary.py          every layer at a glance
+findings.py         the paper's findings, and what our numbers say about each
+verdicts.py         whether a difference is more than noise
 """

@@ -1,80 +1,269 @@
-"""The settings of a report, and the runs of task models that follow from them."""
+"""The settings of a report, each spelled once: its default, its option and its help text.
+
+The command line and the command that a page shows are both made from these. Only light modules are
+imported here, because ``elmokit --help`` reads the settings too.
+"""
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from elmokit.analysis import paper
-from elmokit.analysis.kneser_ney import Seen
+from elmokit.analysis.report.commands import elmokit_line
 from elmokit.errors import InputError
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.grid import Grid, read_results
-from elmokit.tasks.run import configured
+from elmokit.weights.names import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from elmokit.analysis.lm.kneser_ney import Seen
+    from elmokit.tasks.grid import Grid
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a setting is given on the command line."""
+
+    flags: tuple[str, ...]
+    help: str
+    parse: Callable[[str], Any] | None = None
+    """From the text of one option; None: typer converts it to the field's type."""
+    show: Callable[[Any], str] = str
+    """The inverse of ``parse``."""
+    is_repeated: bool = False
+    """Given once per value."""
+    metavar: str | None = None
+    min: int | None = None
+
+    def words(self, value: Any) -> tuple[str, ...]:
+        """The words of a command line that give this value."""
+        if isinstance(value, bool):  # its flags are one: --yes/--no
+            return (self.flags[0].split("/")[0 if value else 1],)
+        values = value if self.is_repeated else () if value in (None, "") else (value,)
+        return tuple(word for each in values for word in (self.flags[-1], self.show(each)))
+
+
+def setting_of(of: "Field[Any]") -> Setting:
+    """How a field of ``ReportConfig`` is given on the command line."""
+    found: Setting = get_args(of.type)[1]
+    return found
+
+
+def _parse_seen(text: str) -> "Seen":
+    from elmokit.analysis.lm.kneser_ney import parse_seen
+
+    return parse_seen(text)
+
+
+def _parse_shares(text: str) -> tuple[float, ...]:
+    from elmokit.analysis.experiments.sample_efficiency import parse_shares
+
+    return parse_shares(text)
+
+
+def _show_shares(shares: Sequence[float]) -> str:
+    return ",".join(f"{100 * share:g}" for share in shares)
+
+
+def _parse_names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def parse_task_setting(text: str) -> tuple[str, str]:
+    """ "srl:data.train_limit=3000" -> ("srl", "data.train_limit=3000")."""
+    from elmokit.tasks.task import find_task
+
+    task, colon, rest = text.partition(":")
+    if not colon:
+        raise InputError(f"--set {text}: write it as TASK:TABLE.NAME=VALUE")
+    return find_task(task).name, rest
 
 
 @dataclass(frozen=True)
 class ReportConfig:
     """What a report is made of."""
 
-    out: Path
-    data: Path
-    """Folder with ewt, wsd, glove, nli, ewt-propbank ... unpacked."""
-    model: str = ""
-    corpus: Path | None = None
-    """A prepared corpus, for perplexity."""
-    seen: tuple[Seen, ...] = ()
-    """Of that corpus, what the model has read, run by run; (): all."""
-    text: tuple[str, ...] = ()
-    """Plain text, for neighbours."""
-    text_tokens: int = 1_000_000
-    """At most so many of it, from the start."""
-    word: str = "play"
-    """Whose uses are drawn."""
-    tasks: tuple[str, ...] = ("entailment", "srl")
-    """Of Tables 2 and 3, the figures and the transfer; Table 1 has ``table1_tasks``."""
-    table1_tasks: tuple[str, ...] = tuple(paper.TASKS)
-    table1_seeds: int | None = None
-    """None: three for the small tasks, one for the others."""
-    shares: tuple[float, ...] = (0.01, 0.1, 1.0)
-    recipe: str = "cpu"
-    task_settings: tuple[tuple[str, str], ...] = ()
-    """(task, TABLE.NAME=VALUE): for all runs of a task but those of Table 1."""
-    tune: tuple[str, ...] = ()
-    """train.NAME=VALUE: for the fine-tuning of the transfer section."""
-    seeds: int | None = None
-    max_minutes: float = 0.0
-    jobs: int = 1
-    has_layer_norm: bool = False
-    """Table 2 with layer norm too."""
-    train_sentences: int | None = None
-    """Of the part-of-speech probe; None: all."""
-    semcor_sentences: int | None = None
+    out: Annotated[Path, Setting(("-o", "--out"), help="Folder for the report.")]
+    data: Annotated[
+        Path, Setting(("--data",), help="Folder with ewt, wsd, glove, nli ... unpacked in it.")
+    ] = Path("data")
+    model: Annotated[str, Setting(("-m", "--model"), help="Name or path of a model.")] = (
+        DEFAULT_MODEL
+    )
+    corpus: Annotated[
+        Path | None,
+        Setting(("--corpus",), help="Folder made by `elmokit prepare`, for perplexity."),
+    ] = None
+    seen: Annotated[
+        "tuple[Seen, ...]",
+        Setting(
+            ("--seen",),
+            parse=_parse_seen,
+            is_repeated=True,
+            metavar="TOKENS[:LANES[:SKIPPED]]",
+            help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
+            "train.skip_tokens): the n-gram counts the same text. Repeat it for each run. "
+            "Default: the whole corpus.",
+        ),
+    ] = ()
+    text: Annotated[
+        tuple[str, ...],
+        Setting(("--text",), is_repeated=True, help="Plain text, for neighbours; may be repeated."),
+    ] = ()
+    text_tokens: Annotated[
+        int, Setting(("--text-tokens",), min=1, help="Index at most this many of its tokens.")
+    ] = 1_000_000
+    word: Annotated[str, Setting(("--word",), help="The word whose occurrences are drawn.")] = (
+        "play"
+    )
+    table1_tasks: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--table1-tasks",),
+            parse=_parse_names,
+            show=",".join,
+            help="Tasks of Table 1, separated by commas.",
+        ),
+    ] = tuple(paper.TASKS)
+    table1_seeds: Annotated[
+        int | None,
+        Setting(
+            ("--table1-seeds",),
+            help="Runs of each kind in Table 1. Default: three for small tasks, else one.",
+        ),
+    ] = None
+    tasks: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--tasks",),
+            parse=_parse_names,
+            show=",".join,
+            help="Tasks of Tables 2 and 3, the figures and the transfer, separated by commas.",
+        ),
+    ] = ("entailment", "srl")
+    shares: Annotated[
+        tuple[float, ...],
+        Setting(
+            ("--shares",),
+            parse=_parse_shares,
+            show=_show_shares,
+            help="Shares of the training data in Figure 1, in percent.",
+        ),
+    ] = (0.01, 0.1, 1.0)
+    recipe: Annotated[str, Setting(("--recipe",), help="Settings of the tasks: cpu or paper.")] = (
+        "cpu"
+    )
+    task_settings: Annotated[
+        tuple[tuple[str, str], ...],
+        Setting(
+            ("--set",),
+            parse=parse_task_setting,
+            show=":".join,
+            is_repeated=True,
+            metavar="TASK:TABLE.NAME=VALUE",
+            help="Change a setting of a task, as in srl:data.train_limit=3000, everywhere but in "
+            "Table 1; may be repeated.",
+        ),
+    ] = ()
+    tune: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--tune",),
+            is_repeated=True,
+            metavar="train.NAME=VALUE",
+            help="Change a setting of the fine-tuning for the transfer; may be repeated.",
+        ),
+    ] = ()
+    seeds: Annotated[
+        int | None,
+        Setting(("--seeds",), help="Runs of each kind elsewhere. Default: depends on the task."),
+    ] = None
+    max_minutes: Annotated[
+        float, Setting(("--minutes",), help="Longest training of one run; 0: as the recipe says.")
+    ] = 0.0
+    has_layer_norm: Annotated[
+        bool,
+        Setting(
+            ("--layer-norm/--no-layer-norm",),
+            help="In Table 2, add columns with layer normalisation.",
+        ),
+    ] = False
+    jobs: Annotated[int, Setting(("--jobs",), help="Task runs at the same time.")] = 1
+    train_sentences: Annotated[
+        int | None,
+        Setting(("--train-sentences",), help="Train the part-of-speech probe on fewer sentences."),
+    ] = None
+    semcor_sentences: Annotated[
+        int | None,
+        Setting(("--semcor-sentences",), help="Use fewer SemCor sentences for word senses."),
+    ] = None
+    device: Annotated[
+        str, Setting(("--device",), help="Where the model runs: cpu, cuda, cuda:1 ...")
+    ] = "cpu"
+
+    @property
+    def model_name(self) -> str:
+        """The model as commands name it; an empty name was once the one that ships."""
+        return self.model or DEFAULT_MODEL
+
+    @property
+    def model_words(self) -> tuple[str, ...]:
+        """The option that names the model; none for the one that ships."""
+        return () if self.model_name == DEFAULT_MODEL else ("--model", self.model)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The words of a command line that give one of these settings."""
+        (found,) = (each for each in fields(self) if each.name == name)
+        return setting_of(found).words(getattr(self, name))
+
+    def command(self, sections: Sequence[str] | None = ()) -> str:
+        """The command that makes this report; options at their defaults are left out.
+
+        ``sections``: as for ``make_report``.
+        """
+        only = "none" if sections is None else ",".join(sections)
+        words: list[str] = ["report"]
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name == "model":
+                words += [*self.model_words, *(("--only", only) if only else ())]
+            elif each.name == "out":
+                words += ["-o", str(value)]
+            elif value != each.default or each.name == "data":
+                words += self.words(each.name)
+        return elmokit_line(*words)
 
     def check(self) -> None:
-        """Names and settings of tasks, before hours are spent on what comes before them."""
+        """Raise for names and settings of tasks that are wrong, before hours are spent."""
+        from elmokit.tasks.run import configured
+
         for task in (*self.tasks, *self.table1_tasks):
             configured(task, self.recipe, self._settings(task))
 
     def _settings(self, task: str) -> tuple[str, ...]:
         return tuple(setting for name, setting in self.task_settings if name == task)
 
-    def grid(self, task: str) -> Grid:
-        """Of one task's runs, for all but Table 1."""
+    def grid(self, task: str) -> "Grid":
+        """The runs of one task, for all sections but Table 1."""
         return self._grid(task, self._settings(task), self.seeds)
 
-    def table1_grid(self, task: str) -> Grid:
-        """The recipe as it is; runs of ``grid`` without settings are the same."""
+    def table1_grid(self, task: str) -> "Grid":
+        """The runs of one task for Table 1, with the recipe as it is.
+
+        They are shared with ``grid`` where no setting was changed.
+        """
         return self._grid(task, (), self.table1_seeds)
 
-    def _grid(self, task: str, settings: tuple[str, ...], seeds: int | None) -> Grid:
+    def _grid(self, task: str, settings: tuple[str, ...], seeds: int | None) -> "Grid":
+        from elmokit.tasks.grid import Grid
+
         return Grid(
             tasks=(task,),
             variants=(),
             data=self.data,
             out=self.out / "runs" / self._folder(task, settings),
-            elmo=self.model or None,
+            elmo=self.model,
             recipe=self.recipe,
             settings=settings,
             seeds=seeds,
@@ -82,7 +271,7 @@ class ReportConfig:
         )
 
     def _folder(self, task: str, settings: tuple[str, ...]) -> str:
-        """Named for how its runs are made, so that no settings ever meet the runs of others."""
+        """Named after the settings, so that runs with other settings are never mixed up."""
         if not settings and self.recipe == "cpu" and not self.max_minutes:
             return task
         made = json.dumps([self.recipe, self.max_minutes, *settings])
@@ -90,17 +279,8 @@ class ReportConfig:
 
     @property
     def table1_runs(self) -> tuple[str, ...]:
-        """Those that are there, of tasks only Table 1 has: what else Figure 2 can show."""
+        """Finished runs of tasks that only Table 1 has: what else Figure 2 can show."""
+        from elmokit.tasks.grid import read_results
+
         grids = (self.table1_grid(task) for task in self.table1_tasks if task not in self.tasks)
         return tuple(line["run"] for grid in grids for line in read_results(grid.out))
-
-
-def parse_task_settings(settings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """ "srl:data.train_limit=3000" -> ("srl", "data.train_limit=3000")."""
-    pairs = []
-    for setting in settings:
-        task, colon, rest = setting.partition(":")
-        if not colon:
-            raise InputError(f"--set {setting}: write it as TASK:TABLE.NAME=VALUE")
-        pairs.append((find_task(task).name, rest))
-    return tuple(pairs)

@@ -1,14 +1,21 @@
-"""The paper's findings, one by one: what our numbers say to each, in words."""
+"""The paper's findings, one by one: what our numbers say about each, in words."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import mean
 from typing import Any, NamedTuple
 
-from elmokit.analysis.encoders import carried_name, row_name
-from elmokit.analysis.mix_weights import MixWeights
-from elmokit.analysis.part_of_speech import PosResult
-from elmokit.analysis.perplexities import PerplexityResult
+from elmokit.analysis.encoders.bilm import carried_name
+from elmokit.analysis.encoders.encoder import row_name
+from elmokit.analysis.experiments.layers import ALL_LAYERS
+from elmokit.analysis.experiments.mix_weights import MixWeights
+from elmokit.analysis.experiments.runs import TITLES, GridResult
+from elmokit.analysis.experiments.sample_efficiency import Point, SampleEfficiency, reaches
+from elmokit.analysis.experiments.table1 import SixTasks
+from elmokit.analysis.experiments.transfer import Transfer
+from elmokit.analysis.lm.perplexities import PerplexityResult
+from elmokit.analysis.probes.part_of_speech import PosResult
+from elmokit.analysis.probes.senses import DEVELOPMENT_SET, SensesResult
 from elmokit.analysis.report.verdicts import (
     Deviation,
     Difference,
@@ -20,14 +27,11 @@ from elmokit.analysis.report.verdicts import (
     of_shares,
     verdict,
 )
-from elmokit.analysis.sample_efficiency import Point, SampleEfficiency, reaches
-from elmokit.analysis.senses import DEVELOPMENT_SET, SensesResult
-from elmokit.analysis.six_tasks import SixTasks
-from elmokit.analysis.task_runs import ALL_LAYERS, TITLES, GridResult
-from elmokit.analysis.transfer import Transfer
 
 
 class Finding(NamedTuple):
+    """A claim of the paper, and what our numbers say about it."""
+
     claim: str
     verdict: str
     """confirmed or contradicted (in part), mixed, or no clear difference; agrees or disagrees where
@@ -53,6 +57,7 @@ def context_helps_syntax(result: PosResult, encoder: str) -> Finding | None:
 
 
 def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
+    """The first LSTM layer of a model against its second, in part of speech."""
     rows = {row.layer: row for row in result.rows if row.encoder == encoder}
     if not {"layer 1", "layer 2"} <= rows.keys():
         return None
@@ -66,6 +71,7 @@ def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
 
 
 def context_helps_senses(result: SensesResult, encoder: str) -> Finding | None:
+    """The best layer of a model on the development set against WordNet's first sense."""
     column = _column(result)
     names = (encoder, carried_name(encoder))
     rows = [row for row in result.rows if row.encoder in names]
@@ -83,11 +89,12 @@ def context_helps_senses(result: SensesResult, encoder: str) -> Finding | None:
 
 
 def _column(result: SensesResult) -> str:
-    """The four sets that the paper's figures stand on, where they were measured."""
+    """The four sets that the paper reports, if they were measured."""
     return "four" if "four" in result.rows[0].f1 else next(iter(result.rows[0].f1))
 
 
 def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | None:
+    """The second LSTM layer of a model against its first, in word senses."""
     column = _column(result)
     rows = {row.layer: row for row in result.rows if row.encoder == encoder}
     if not {"layer 1", "layer 2"} <= rows.keys():
@@ -118,6 +125,7 @@ def lower_than_ngram(result: PerplexityResult) -> Finding | None:
 
 
 def elmo_helps_every_task(result: SixTasks) -> Finding | None:
+    """The test scores of Table 1, with ELMo against without."""
     own = [gain for gain in result.gains if not gain.test_set]
     if not own:
         return None
@@ -138,6 +146,7 @@ def noise_of_tasks(result: SixTasks) -> Deviation | None:
 
 
 def all_layers_beat_the_last(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
+    """Table 2; ``elsewhere``: the noise to assume where there is one seed."""
     differences = _by_task(result, ALL_LAYERS, "last only", elsewhere)
     if not differences:
         return None
@@ -175,6 +184,7 @@ ATTENTIVE = ("squad", "entailment")
 
 
 def places_differ_by_task(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
+    """Table 3; ``elsewhere``: the noise to assume where there is one seed."""
     differences = _by_task(result, "input + output", "input", elsewhere)
     if not differences:
         return None
@@ -193,6 +203,7 @@ def places_differ_by_task(result: GridResult, elsewhere: Deviation | None) -> Fi
 def elmo_helps_at_every_share(
     results: Sequence[SampleEfficiency], elsewhere: Deviation | None
 ) -> Finding | None:
+    """Figure 1: with ELMo against without, at each share of the data."""
     differences, parts = [], []
     pooled = _deviation_of_points(results) or elsewhere
     for result in results:
@@ -256,6 +267,7 @@ def _deviation_of_points(results: Sequence[SampleEfficiency]) -> Deviation | Non
 
 
 def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
+    """Figure 2: the weight of layer 1 against the largest other, at the input."""
     at_input = [mix for mix in result.mixes if mix.place == "input" and len(mix.weights) == 3]
     if not at_input:
         return None
@@ -275,6 +287,7 @@ def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
 
 
 def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
+    """The supplement: perplexity before fine-tuning against after."""
     if not results:
         return None
     each = ". ".join(

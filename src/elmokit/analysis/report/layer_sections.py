@@ -1,38 +1,46 @@
 """Sections that look into the layers of a model: no task model is trained."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from elmokit.analysis.demo import DemoResult, demo, demo_picture, demo_tables
-from elmokit.analysis.encoders import Encoder, open_encoder
-from elmokit.analysis.neighbours import ContextNeighbours, context_neighbours, neighbours_tables
-from elmokit.analysis.part_of_speech import (
+from elmokit.analysis.encoders.encoder import Encoder
+from elmokit.analysis.encoders.opening import Models
+from elmokit.analysis.lm.perplexities import PerplexityResult, perplexities, perplexity_table
+from elmokit.analysis.output.pictures import Picture
+from elmokit.analysis.output.tables import Table, count
+from elmokit.analysis.probes.part_of_speech import (
     PosResult,
     part_of_speech_probe,
     pos_picture,
     pos_table,
     read_pos_data,
 )
-from elmokit.analysis.perplexities import PerplexityResult, perplexities, perplexity_table
-from elmokit.analysis.report.commands import elmokit_line, model_option, option, repeated
-from elmokit.analysis.report.config import ReportConfig
-from elmokit.analysis.report.section import Exhibit, Section, lacks, nothing
-from elmokit.analysis.sense_map import (
-    SenseMap,
-    read_uses,
-    sense_map,
-    sense_map_picture,
-    sense_map_table,
-)
-from elmokit.analysis.senses import (
+from elmokit.analysis.probes.senses import (
     SensesResult,
     read_sense_data,
     senses_picture,
     senses_table,
     word_senses,
 )
-from elmokit.analysis.tables import count
-from elmokit.analysis.use_index import UseIndex, index_texts, open_index
+from elmokit.analysis.report.commands import elmokit_line, option, repeated
+from elmokit.analysis.report.config import ReportConfig
+from elmokit.analysis.report.section import Exhibit, Section, lacks, nothing
+from elmokit.analysis.words.demo import DemoResult, demo, demo_picture, demo_tables
+from elmokit.analysis.words.index import OccurrenceIndex, index_texts, open_index
+from elmokit.analysis.words.neighbours import (
+    ContextNeighbours,
+    context_neighbours,
+    neighbours_tables,
+)
+from elmokit.analysis.words.sense_map import (
+    SenseMap,
+    read_occurrences,
+    sense_map,
+    sense_map_picture,
+    sense_map_table,
+)
 from elmokit.errors import InputError
 
 TABLE_4 = (
@@ -41,54 +49,41 @@ TABLE_4 = (
 )
 
 
-def _rows(config: ReportConfig) -> list[str]:
-    """The model, the same untrained, and GloVe where the data has it, as a command names them."""
-    static = _static(config)
-    names = [config.model, f"untrained:{config.model}"]
-    return names if static is None else [*names, f"static:{static}"]
-
-
-def _sense_rows(config: ReportConfig) -> list[str]:
-    """The same, and the model reading its sentences as running text, as the paper's did."""
-    first, *others = _rows(config)
-    return [first, f"carried:{config.model}", *others]
-
-
 def _static(config: ReportConfig) -> Path | None:
+    """GloVe, if the data folder has it."""
     folder = config.data / "glove"
     return folder if folder.exists() else None
 
 
-def _encoders(names: list[str]) -> list[Encoder]:
-    return [open_encoder(name) for name in names]
+def _pos_rows(config: ReportConfig) -> list[str]:
+    """The encoders of the table: the model, the same untrained, and GloVe if it is there."""
+    static = _static(config)
+    names = [config.model_name, f"untrained:{config.model_name}"]
+    return names if static is None else [*names, f"static:{static}"]
 
 
-def _kept(config: ReportConfig) -> Path:
-    """Where the rows of each encoder are kept: a new model costs its own alone."""
-    return config.out / "results" / "encoders"
+def _sense_rows(config: ReportConfig) -> list[str]:
+    """The same; and the model with carried state, as the paper's, and with the sentence's mean."""
+    first, *others = _pos_rows(config)
+    return [first, f"carried:{first}", f"plus-mean:{first}", *others]
 
 
 DEMO = Section(
     name="demo",
-    title="Two uses of a word",
+    title="Two occurrences of a word",
     kind=DemoResult,
     depends_on=(),
     needs=nothing,
-    command=lambda config: elmokit_line("demo", *model_option(config)),
-    compute=lambda config, quiet: demo(open_encoder(config.model)),
+    command=lambda config: elmokit_line("demo", *config.model_words),
+    compute=lambda config, models, quiet: demo(models.encoder(config.model)),
     show=lambda result: Exhibit(demo_tables(result), lambda: [demo_picture(result)]),
 )
 
 
-def _perplexity(config: ReportConfig, quiet: bool) -> PerplexityResult:
+def _perplexity(config: ReportConfig, models: Models, quiet: bool) -> PerplexityResult:
     if config.corpus is None:
         raise InputError("perplexity needs a prepared corpus")
-    return perplexities(
-        [config.model],
-        config.corpus,
-        seen=config.seen,
-        quiet=quiet,
-    )
+    return perplexities([config.model], config.corpus, seen=config.seen, quiet=quiet, opened=models)
 
 
 PERPLEXITY = Section(
@@ -98,76 +93,94 @@ PERPLEXITY = Section(
     depends_on=("corpus", "seen"),
     needs=lambda config: "" if config.corpus else "give a prepared corpus with --corpus",
     command=lambda config: elmokit_line(
-        *("analyse", "perplexity", config.model, "--corpus", str(config.corpus)),
+        *("analyse", "perplexity", config.model_name, "--corpus", str(config.corpus)),
         *repeated("--seen", config.seen),
     ),
     compute=_perplexity,
     show=lambda result: Exhibit([perplexity_table(result)]),
+    needs_softmax=True,
 )
 
 
-def _senses(config: ReportConfig, quiet: bool) -> SensesResult:
+def _probe(
+    name: str,
+    title: str,
+    kind: type[Any],
+    folder: str,
+    limit: str,
+    rows: Callable[[ReportConfig], list[str]],
+    run: Callable[[list[Encoder], ReportConfig, Path, bool], Any],
+    table: Callable[[Any], Table],
+    picture: Callable[[Any], Picture],
+) -> Section:
+    """A section whose table has rows of several encoders.
+
+    ``folder``: of the data; ``limit``: the setting that takes less of them; ``run``: from encoders,
+    settings, a folder for cached rows, and whether to be quiet.
+    """
+    flag = f"--{limit.replace('_', '-')}"
+    return Section(
+        name=name,
+        title=title,
+        kind=kind,
+        depends_on=("data", limit),
+        needs=lambda config: lacks(config, folder),
+        command=lambda config: elmokit_line(
+            *("analyse", name, *rows(config), "--data", config.data / folder),
+            *option(flag, getattr(config, limit)),
+            *("--picture", f"{name}.png"),
+        ),
+        compute=lambda config, models, quiet: run(
+            models.encoders(rows(config)),
+            config,
+            config.out / "results" / "encoders",
+            quiet,
+        ),
+        show=lambda result: Exhibit([table(result)], lambda: [picture(result)]),
+    )
+
+
+def _senses(
+    encoders: list[Encoder], config: ReportConfig, cache: Path, quiet: bool
+) -> SensesResult:
     data = read_sense_data(config.data / "wsd")
-    encoders = _encoders(_sense_rows(config))
-    return word_senses(encoders, data, config.semcor_sentences, quiet, _kept(config))
+    return word_senses(encoders, data, config.semcor_sentences, quiet, cache)
 
 
-SENSES = Section(
-    name="senses",
-    title="Word senses (Table 5)",
-    kind=SensesResult,
-    depends_on=("data", "semcor_sentences"),
-    needs=lambda config: lacks(config, "wsd"),
-    command=lambda config: elmokit_line(
-        *("analyse", "senses", *_sense_rows(config), "--data", config.data / "wsd"),
-        *option("--semcor-sentences", config.semcor_sentences),
-        *("--picture", "senses.png"),
-    ),
-    compute=_senses,
-    show=lambda result: Exhibit([senses_table(result)], lambda: [senses_picture(result)]),
-)
-
-
-def _pos(config: ReportConfig, quiet: bool) -> PosResult:
+def _pos(encoders: list[Encoder], config: ReportConfig, cache: Path, quiet: bool) -> PosResult:
     data = read_pos_data(config.data / "ewt", config.train_sentences)
-    return part_of_speech_probe(_encoders(_rows(config)), data, quiet, _kept(config))
+    return part_of_speech_probe(encoders, data, quiet, cache)
 
 
-POS = Section(
-    name="pos",
-    title="Part of speech (Table 6)",
-    kind=PosResult,
-    depends_on=("data", "train_sentences"),
-    needs=lambda config: lacks(config, "ewt"),
-    command=lambda config: elmokit_line(
-        *("analyse", "pos", *_rows(config), "--data", config.data / "ewt"),
-        *option("--train-sentences", config.train_sentences),
-        *("--picture", "part-of-speech.png"),
-    ),
-    compute=_pos,
-    show=lambda result: Exhibit([pos_table(result)], lambda: [pos_picture(result)]),
+SENSES = _probe(
+    *("senses", "Word senses (Table 5)", SensesResult, "wsd", "semcor_sentences"),
+    *(_sense_rows, _senses, senses_table, senses_picture),
+)
+POS = _probe(
+    *("pos", "Part of speech (Table 6)", PosResult, "ewt", "train_sentences"),
+    *(_pos_rows, _pos, pos_table, pos_picture),
 )
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Of the two sentences of Table 4."""
+    """The neighbours of both sentences of Table 4."""
 
     texts: tuple[str, ...]
     num_tokens: int
-    """Of the texts that were looked at."""
+    """How many tokens of the texts were searched."""
     found: tuple[ContextNeighbours, ...]
 
 
-def _neighbours(config: ReportConfig, quiet: bool) -> Neighbours:
-    encoder = open_encoder(config.model)
+def _neighbours(config: ReportConfig, models: Models, quiet: bool) -> Neighbours:
+    encoder = models.encoder(config.model)
     index = _index(config, encoder, quiet)
     found = (context_neighbours(index, encoder, s, static=_static(config)) for s in TABLE_4)
     return Neighbours(config.text, index.num_tokens, tuple(found))
 
 
-def _index(config: ReportConfig, encoder: Encoder, quiet: bool) -> UseIndex:
-    """Of the top layer; made again unless it is of this model and these texts."""
+def _index(config: ReportConfig, encoder: Encoder, quiet: bool) -> OccurrenceIndex:
+    """An index of the top layer, built again unless it is of this model and these texts."""
     folder, top = config.out / "index", len(encoder.layer_names) - 1
     if not _has_index(folder, config, encoder):
         index_texts(encoder, config.text, folder, [top], config.text_tokens, quiet=quiet)
@@ -192,8 +205,8 @@ def _neighbours_exhibit(result: Neighbours) -> Exhibit:
 
 
 def _neighbours_commands(config: ReportConfig) -> str:
-    """The index, then a line a sentence."""
-    model = model_option(config)
+    """The index, then one line per sentence."""
+    model = config.model_words
     lines = [
         elmokit_line(
             *("index", *config.text, "--tokens", str(config.text_tokens), *model, "-o", "INDEX")
@@ -217,23 +230,23 @@ NEIGHBOURS = Section(
 )
 
 
-def _uses(config: ReportConfig, quiet: bool) -> SenseMap:
-    uses = read_uses(config.data / "wsd", config.word)
-    return sense_map(open_encoder(config.model), config.word, uses)
+def _occurrences(config: ReportConfig, models: Models, quiet: bool) -> SenseMap:
+    occurrences = read_occurrences(config.data / "wsd", config.word)
+    return sense_map(models.encoder(config.model), config.word, occurrences)
 
 
-USES = Section(
-    name="uses",
-    title="All uses of a word",
+OCCURRENCES = Section(
+    name="occurrences",
+    title="All occurrences of a word",
     kind=SenseMap,
     depends_on=("data", "word"),
     needs=lambda config: lacks(config, "wsd"),
     command=lambda config: elmokit_line(
-        *("analyse", "uses", config.word, "--data", config.data / "wsd", *model_option(config)),
-        *("-o", f"senses-of-{config.word}.png"),
+        *("analyse", "occurrences", config.word, "--data", config.data / "wsd"),
+        *(*config.model_words, "--picture", f"senses-of-{config.word}.png"),
     ),
-    compute=_uses,
+    compute=_occurrences,
     show=lambda result: Exhibit([sense_map_table(result)], lambda: [sense_map_picture(result)]),
 )
 
-LAYER_SECTIONS = (DEMO, PERPLEXITY, SENSES, POS, NEIGHBOURS, USES)
+LAYER_SECTIONS = (DEMO, PERPLEXITY, SENSES, POS, NEIGHBOURS, OCCURRENCES)

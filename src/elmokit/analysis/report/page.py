@@ -6,20 +6,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import elmokit
-from elmokit.analysis.pictures import Picture, can_draw, write_pictures
+from elmokit.analysis.encoders.encoder import row_name
+from elmokit.analysis.output.pictures import Picture, write_pictures
+from elmokit.analysis.output.results import Stored, load_result, result_path
+from elmokit.analysis.output.tables import Table, count, percent
+from elmokit.analysis.probes.part_of_speech import PosResult
+from elmokit.analysis.probes.senses import SensesResult
 from elmokit.analysis.report.findings import Finding, find_out
-from elmokit.analysis.report.key import fingerprint_of
 from elmokit.analysis.report.section import Section
-from elmokit.analysis.report.sections import SECTIONS
-from elmokit.analysis.report.summary import layers_table
-from elmokit.analysis.results import Stored, load_result, rebuild
-from elmokit.analysis.tables import Table
 from elmokit.errors import InputError
+from elmokit.figures import can_draw
 from elmokit.files import replacing_file
+from elmokit.recipe import from_plain
 
-COST = "{:,.0f} CPU seconds in the sitting that finished it."
+COST = "{:,.0f} CPU seconds in the session that finished it."
 OTHERS = "Of another model, not shown:"
 LEFT_OUT = "Asked for, but not here:"
+POS_GROUPS = ("all", "covered")
+SENSE_SETS = ("ALL", "four")
 
 
 class Page(NamedTuple):
@@ -34,9 +38,11 @@ class Page(NamedTuple):
 
 
 class Pages(NamedTuple):
+    """All stored sections."""
+
     shown: list[Page]
     of_another_model: list[str]
-    """Names of sections that are stored, but of a model that is not this one."""
+    """Names of sections that are stored, but for another model."""
 
 
 class Overview(NamedTuple):
@@ -44,7 +50,7 @@ class Overview(NamedTuple):
 
     model: str
     command: str
-    """That has written the page last."""
+    """The one that last wrote the page."""
     findings: list[Finding]
     summary: Table | None
     of_another_model: list[str]
@@ -53,18 +59,25 @@ class Overview(NamedTuple):
 
 
 class PageWriter:
-    """Writes what is stored of a model, as often as it is told to; draws each figure once."""
+    """Writes what is stored for a model, as often as asked; draws each figure once."""
 
-    def __init__(self, out: Path, model: str, fingerprint: str, command: str) -> None:
+    def __init__(
+        self,
+        out: Path,
+        sections: Mapping[str, Section],
+        model: str,
+        fingerprint: str,
+        command: str,
+    ) -> None:
         self.out = out
+        self.sections = sections
         self.model = model
         self.command = command
         self.fingerprint = fingerprint
-        self._drawn: dict[str, Page] = {}
-        """By key."""
+        self._drawn: dict[str, Page] = {}  # by provenance
 
     def write(self, left_out: Mapping[str, str]) -> Pages:
-        """The HTML page and the Markdown; ``left_out``: by section, why it is not among them."""
+        """Write the HTML page and the Markdown; ``left_out``: by section, why it is missing."""
         pages = self._read()
         results = {page.section.name: page.result for page in pages.shown}
         overview = Overview(
@@ -81,16 +94,17 @@ class PageWriter:
 
     def _read(self) -> Pages:
         shown, others = [], []
-        for name, section in SECTIONS.items():
+        for name, section in self.sections.items():
             stored = load_result(self.out, name)
             if stored is None:
                 continue
-            if fingerprint_of(stored.key) != self.fingerprint:
+            if stored.provenance.fingerprint != self.fingerprint:
                 others.append(name)
                 continue
-            if stored.key not in self._drawn:
-                self._drawn[stored.key] = self._draw(section, stored)
-            shown.append(self._drawn[stored.key])
+            key = stored.provenance.as_key()
+            if key not in self._drawn:
+                self._drawn[key] = self._draw(section, stored)
+            shown.append(self._drawn[key])
         return Pages(shown, others)
 
     def _draw(self, section: Section, stored: Stored) -> Page:
@@ -101,18 +115,45 @@ class PageWriter:
         return Page(section, result, stored.command, stored.cpu_seconds, exhibit.tables, pictures)
 
     def _rebuild(self, section: Section, stored: Stored) -> Any:
+        path = result_path(self.out, section.name)
         try:
-            return rebuild(section.kind, stored.value)
-        except (TypeError, KeyError):
-            path = self.out / "results" / f"{section.name}.json"
-            raise InputError(f"{path}: stored by another version of elmokit; delete it") from None
+            return from_plain(section.kind, stored.value, str(path))
+        except InputError as error:
+            raise InputError(f"{error}: stored by another version of elmokit; delete it") from None
 
 
 def _summary(results: dict[str, Any]) -> Table | None:
-    """Where both probes have been run."""
+    """Every layer at a glance, if both probes have been run."""
     if "pos" not in results or "senses" not in results:
         return None
     return layers_table(results["pos"], results["senses"])
+
+
+def layers_table(pos: PosResult, senses: SensesResult) -> Table:
+    """What every layer of every encoder knows of syntax and of meaning.
+
+    Rows that both probes have come first, then those that only one has.
+    """
+    accuracy = {(row.encoder, row.layer): row.accuracy for row in pos.rows}
+    f1 = {(row.encoder, row.layer): row.f1 for row in senses.rows}
+    rows = [
+        (
+            row_name(encoder, layer),
+            *(percent(accuracy.get((encoder, layer), {}).get(group)) for group in POS_GROUPS),
+            *(percent(f1.get((encoder, layer), {}).get(name)) for name in SENSE_SETS),
+        )
+        for encoder, layer in dict.fromkeys((*accuracy, *f1))
+    ]
+    tokens = (count(pos.num_tokens.get(group, 0)) for group in POS_GROUPS)
+    instances = (count(senses.num_instances.get(name, 0)) for name in SENSE_SETS)
+    return Table(
+        "Every layer at a glance",
+        ("", "POS, all", "POS, covered", "senses, ALL", "senses, four sets"),
+        (*rows, ("tokens or instances", *tokens, *instances)),
+        "POS: accuracy of a linear probe on the test set; covered are tokens that every encoder "
+        "has a vector for. Senses: F1 by the nearest SemCor sense; the four sets are all but "
+        "semeval2007.",
+    )
 
 
 def _markdown(pages: list[Page], overview: Overview) -> str:

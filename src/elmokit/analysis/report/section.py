@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from elmokit.analysis.pictures import Picture
+from elmokit.analysis.encoders.opening import Models
+from elmokit.analysis.output.pictures import Picture
+from elmokit.analysis.output.tables import Table
 from elmokit.analysis.report.config import ReportConfig
-from elmokit.analysis.tables import Table
 
 
 def _no_pictures() -> list[Picture]:
@@ -13,31 +14,38 @@ def _no_pictures() -> list[Picture]:
 
 
 class Exhibit(NamedTuple):
+    """What a page shows of a result."""
+
     tables: list[Table]
     pictures: Callable[[], list[Picture]] = _no_pictures
-    """Drawn only where matplotlib is there."""
-
-
-class Section(NamedTuple):
-    name: str
-    title: str
-    kind: type[Any]
-    depends_on: tuple[str, ...]
-    """Settings of the report (besides the model) that change the result."""
-    needs: Callable[[ReportConfig], str]
-    """What is missing to compute it; empty when nothing is."""
-    command: Callable[[ReportConfig], str]
-    """Lines that make it again."""
-    compute: Callable[[ReportConfig, bool], Any]
-    show: Callable[[Any], Exhibit]
+    """Called only if matplotlib is installed."""
 
 
 def nothing(config: ReportConfig) -> str:
-    """Of a section that needs nothing."""
+    """For ``needs`` of a section that needs nothing."""
     return ""
 
 
+class Section(NamedTuple):
+    """One analysis of a report."""
+
+    name: str
+    title: str
+    kind: type[Any]
+    """The type of its result."""
+    depends_on: tuple[str, ...]
+    """Settings of the report, besides the model, that change the result."""
+    needs: Callable[[ReportConfig], str]
+    """What is missing to compute it; empty if nothing is."""
+    command: Callable[[ReportConfig], str]
+    """Lines that make it again."""
+    compute: Callable[[ReportConfig, Models, bool], Any]
+    """From the settings, the opened models, and whether to be quiet."""
+    show: Callable[[Any], Exhibit]
+    needs_softmax: bool = False
+
+
 def lacks(config: ReportConfig, folder: str) -> str:
-    """Says so where the data do not have a folder."""
+    """A message if the data folder does not have ``folder``, else nothing."""
     path = config.data / folder
     return "" if path.exists() else f"{path} is not there"

@@ -1,32 +1,32 @@
-"""Is a difference more than noise? What differences, taken together, say to a claim."""
+"""Is a difference more than noise? What do several differences, taken together, say?"""
 
 import math
 from collections.abc import Iterable, Sequence
 from statistics import mean, variance
 from typing import NamedTuple
 
-from elmokit.analysis.discordant import Discordant
+from elmokit.analysis.probes.mcnemar import McNemar
 from elmokit.errors import missing_extra
 
 
 class Difference(NamedTuple):
-    """Of two scores in percent points: positive where the claim holds."""
+    """A difference of two scores in percent points; positive if it supports the claim."""
 
     value: float
     margin: float | None
-    """Of 95 % confidence, within which it says nothing; None: nothing is known of the noise."""
+    """Half the 95 % interval: a smaller difference is not clear. None: the noise is unknown."""
     is_one_seed: bool = False
 
     @property
     def sign(self) -> int:
-        """Where nothing is known of the noise, merely which way it points."""
+        """0 if the difference is not clear; without a margin, its bare sign."""
         if abs(self.value) <= (self.margin or 0.0):
             return 0
         return 1 if self.value > 0 else -1
 
 
 def verdict(differences: Sequence[Difference]) -> str:
-    """Confirmed only where every difference is clear."""
+    """One or a few words; "confirmed" only if every difference is clear."""
     signs = {difference.sign for difference in differences}
     if signs == {0}:
         return _qualified("no clear difference", differences)
@@ -37,7 +37,7 @@ def verdict(differences: Sequence[Difference]) -> str:
 
 
 def _qualified(word: str, differences: Sequence[Difference]) -> str:
-    """Without a margin nothing is confirmed; and what stands on one seed says so."""
+    """Without a margin nothing is confirmed; a verdict from one seed says so."""
     if any(difference.margin is None for difference in differences):
         word = word.replace("confirmed", "agrees").replace("contradicted", "disagrees")
     is_one_seed = any(difference.is_one_seed for difference in differences)
@@ -45,7 +45,7 @@ def _qualified(word: str, differences: Sequence[Difference]) -> str:
 
 
 def noise(differences: Sequence[Difference]) -> str:
-    """What a reader must be told beside the numbers; mostly nothing."""
+    """What a reader must know about the noise beside the numbers; often nothing."""
     if any(difference.margin is None for difference in differences):
         return "; nothing is known of the noise"
     if any(difference.is_one_seed for difference in differences):
@@ -54,14 +54,14 @@ def noise(differences: Sequence[Difference]) -> str:
 
 
 class Deviation(NamedTuple):
-    """Of scores over seeds, estimated with so many degrees of freedom."""
+    """The standard deviation of scores over seeds, and its degrees of freedom."""
 
     value: float
     degrees: int
 
 
 def deviation(cells: Iterable[Sequence[float]]) -> Deviation | None:
-    """Pooled over the cells that have several seeds; None: none has.
+    """The standard deviation pooled over cells of several seeds; None if there is no such cell.
 
     >>> deviation([[1.0, 3.0], [5.0]]) == Deviation(math.sqrt(2), 1)
     True
@@ -77,7 +77,10 @@ def deviation(cells: Iterable[Sequence[float]]) -> Deviation | None:
 def of_seeds(
     better: Sequence[float], worse: Sequence[float], pooled: Deviation | None
 ) -> Difference:
-    """Of two cells of scores, one a seed; ``pooled``: of other cells, where one has but one."""
+    """The difference of two cells of scores, one score per seed.
+
+    ``pooled``: the deviation of other cells, for a cell with a single seed.
+    """
     value = mean(better) - mean(worse)
     is_one_seed = len(better) == 1 or len(worse) == 1
     found = pooled if is_one_seed else deviation([better, worse])
@@ -88,7 +91,7 @@ def of_seeds(
 
 
 def of_sample(values: Sequence[float]) -> Difference:
-    """Of differences that were seen one a seed."""
+    """The mean of differences that were observed once per seed."""
     found = deviation([values])
     if found is None:
         return Difference(mean(values), None, is_one_seed=True)
@@ -96,7 +99,7 @@ def of_sample(values: Sequence[float]) -> Difference:
 
 
 def _student(degrees: int) -> float:
-    """How many standard errors make 95 %, where they are estimated from a few seeds."""
+    """How many standard errors make a 95 % interval, by Student's t distribution."""
     try:
         from scipy.stats import t
     except ImportError:
@@ -105,15 +108,16 @@ def _student(degrees: int) -> float:
 
 
 def of_shares(better: float, worse: float, number: int) -> Difference:
-    """Of two shares in percent, as if of ``number`` items each: wider than need be on the same."""
+    """The difference of two shares in percent, as if of ``number`` independent items each.
+
+    If both are of the same items, the margin is wider than necessary.
+    """
     squares = sum(share / 100 * (1 - share / 100) / max(number, 1) for share in (better, worse))
     return Difference(better - worse, 196 * math.sqrt(squares))
 
 
-def of_layers(
-    better: float, worse: float, discordant: Discordant | None, number: int
-) -> Difference:
-    """Of two layers on the same items: what counts is where only one of them is right."""
-    if discordant is None:
+def of_layers(better: float, worse: float, test: McNemar | None, number: int) -> Difference:
+    """Of two layers judged on the same ``number`` items, by McNemar's test where it is known."""
+    if test is None:
         return of_shares(better, worse, number)
-    return Difference(better - worse, 196 * math.sqrt(sum(discordant)) / max(number, 1))
+    return Difference(better - worse, test.margin(number))

@@ -29,22 +29,28 @@ class Ratio(NamedTuple):
 
     @property
     def value(self) -> float:
+        """Between 0 and 1; 0 where nothing was possible."""
         return self.credit / self.possible if self.possible else 0.0
 
 
 class Measure(NamedTuple):
+    """Between 0 and 1."""
+
     precision: float
     recall: float
     f1: float
 
 
 class CoreferenceScore(NamedTuple):
+    """The three measures of the CoNLL-2012 shared task."""
+
     muc: Measure
     b_cubed: Measure
     ceaf_phi4: Measure
 
     @property
     def mean_f1(self) -> float:
+        """Their mean F1, which the papers report."""
         return (self.muc.f1 + self.b_cubed.f1 + self.ceaf_phi4.f1) / 3
 
 

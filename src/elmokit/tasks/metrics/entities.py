@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from elmokit.tasks.readers.entities import Entity
+from elmokit.tasks.data.entities import Entity
 from elmokit.tasks.task import Scores
 
 
 def entity_f1(gold: Sequence[Sequence[Entity]], predicted: Sequence[Sequence[Entity]]) -> Scores:
-    """Over all sentences, as conlleval: one F1 for everything, and one a label."""
+    """Over all sentences, as conlleval: one F1 for everything, and one per label."""
     right: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
     given: Counter[str] = Counter()

@@ -21,12 +21,16 @@ class Span(NamedTuple):
 
 
 class Argument(NamedTuple):
+    """A labelled argument of a predicate."""
+
     label: str
     pieces: tuple[tuple[int, int], ...]
     """(first, last) token of each piece; more than one where the argument is discontinuous."""
 
 
 class RoleScore(NamedTuple):
+    """Between 0 and 1."""
+
     precision: float
     recall: float
     f1: float
@@ -66,7 +70,7 @@ def arguments_of(tags: Sequence[str]) -> list[Argument]:
 
 
 def score_roles(gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> RoleScore:
-    """Micro-averaged over all predicates; both give BIO tags, one sequence a predicate."""
+    """Micro-averaged over all predicates; both give BIO tags, one sequence per predicate."""
     num_right = num_gold = num_predicted = 0
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         wanted, found = set(arguments_of(gold_tags)), set(arguments_of(predicted_tags))

@@ -11,6 +11,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class AnswerScore(NamedTuple):
+    """Between 0 and 1."""
+
     exact_match: float
     f1: float
 

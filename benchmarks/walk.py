@@ -1,0 +1,112 @@
+"""How far a reader walks: the files of elmokit that an action runs through, cold.
+
+A file counts when a function of it is called; a change is a call into another file than the last.
+Imports are not counted. A training ends at its second step, a report after its first sections.
+
+    python benchmarks/walk.py DATA CORPUS      # DATA holds wnut17, ewt and glove
+"""
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import elmokit
+
+HOME = str(Path(elmokit.__file__).parent)
+
+
+class _EnoughError(Exception):
+    """Ends an action once the part that counts has run."""
+
+
+class Walk:
+    """Counts files, changes of file and readings of a model, in every thread of an action."""
+
+    def __init__(self, last_call: tuple[str, str, int] | None) -> None:
+        self.files: set[str] = set()
+        self.num_changes = self.num_models_read = 0
+        self.last_call = last_call
+        self._calls = 0
+        self._file: dict[int, str] = {}
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        name, function = frame.f_code.co_filename, frame.f_code.co_name
+        if event != "call" or not name.startswith(HOME) or function == "<module>":
+            return
+        self.files.add(name)
+        self.num_models_read += function == "build_bilm"
+        thread = threading.get_ident()
+        self.num_changes += self._file.get(thread, name) != name
+        self._file[thread] = name
+        if self.last_call and (Path(name).name, function) == self.last_call[:2]:
+            self._calls += 1
+            if self._calls == self.last_call[2]:
+                raise _EnoughError
+
+    def over(self, action: Callable[[], object]) -> None:
+        threading.setprofile(self)
+        sys.setprofile(self)
+        try:
+            action()
+        except (_EnoughError, SystemExit):
+            pass
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+
+
+def command(*arguments: object) -> None:
+    from elmokit.cli import main
+
+    sys.argv = ["elmokit", *map(str, arguments)]
+    main()
+
+
+def main(arguments: Sequence[str]) -> None:
+    data, corpus = (Path(argument) for argument in arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        wnut = data / "wnut17"
+        actions: list[tuple[str, Callable[[], object], tuple[str, str, int] | None]] = [
+            (
+                "load + embed",
+                lambda: elmokit.load().embed([["I", "like", "apples", "."]]),
+                None,
+            ),
+            (
+                "train, to its second step",
+                lambda: command("train", "tiny", "--data", corpus, "-o", f"{folder}/run"),
+                ("loop.py", "_advance", 2),
+            ),
+            (
+                "task train ner, to its second batch",
+                lambda: command(
+                    "task", "train", "ner", "--train", *sorted(wnut.glob("*train*"))[:1],
+                    "--dev", *sorted(wnut.glob("*dev*"))[:1],
+                    "-o", f"{folder}/ner", "--set", f"words.path={data / 'glove'}",
+                ),
+                ("fit.py", "step", 2),
+            ),
+            (
+                "report of demo and part of speech",
+                lambda: command(
+                    "report", "-o", f"{folder}/report", "--data", data, "--only", "demo",
+                    "--only", "pos",
+                ),
+                None,
+            ),
+        ]  # fmt: skip
+        for title, action, last_call in actions:
+            walk = Walk(last_call)
+            walk.over(action)
+            print(
+                f"{title}: {len(walk.files)} files, {walk.num_changes:,} changes of file, "
+                f"{walk.num_models_read} models read"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

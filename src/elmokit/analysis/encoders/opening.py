@@ -1,0 +1,103 @@
+"""From the name that a user gives to an encoder; every model is read once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from elmokit.analysis.encoders.bilm import BiLmEncoder, CarriedEncoder, untrained
+from elmokit.analysis.encoders.encoder import Encoder
+from elmokit.analysis.encoders.sentence_mean import with_sentence_mean
+from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import find_model
+from elmokit.weights.pretrained import PretrainedModel
+
+
+class Models:
+    """Opens models by name and keeps them, so that all rows and sections share one copy.
+
+    They are freed with this object.
+    """
+
+    def __init__(self, device: str = "cpu", need_softmax: bool = False) -> None:
+        """``need_softmax``: read the softmax too, which only perplexity needs; it is large."""
+        self.device = device
+        self.need_softmax = need_softmax
+        self._embedders: dict[Path, Embedder] = {}
+        self._encoders: dict[str, Encoder] = {}
+
+    def pretrained(self, name: str) -> PretrainedModel:
+        """The model itself, with its softmax if ``need_softmax`` is set."""
+        model = self.embedder(name).pretrained
+        if model.output_words is not None:
+            model.output_words.softmax.to(model.bilm.device)
+        return model
+
+    def embedder(self, name: str) -> Embedder:
+        """The model as an ``Embedder``, on the device."""
+        path = find_model(name).path
+        if path not in self._embedders:
+            model = load_pretrained(path, need_softmax=self.need_softmax)
+            self._embedders[path] = Embedder(model).to(self.device)
+        return self._embedders[path]
+
+    def encoder(self, name: str) -> Encoder:
+        """The encoder of a name:
+
+        - a path, or the name of a model that ships (``en-small``): a biLM
+        - ``carried:MODEL``: the same biLM, reading the sentences of a document as running text
+        - ``untrained:MODEL`` or ``untrained:MODEL:SEED``: the same sizes, random weights
+        - ``mean:NAME``: another encoder's vectors, replaced by the mean of their sentence
+        - ``plus-mean:NAME``: another encoder's vectors, added to the mean of their sentence
+        - ``static:FILE``: GloVe or word2vec (text or binary), or a folder of words.txt and
+          vectors.npy
+        - ``cove:STATE_DICT,STATIC``: CoVe over the vectors of STATIC
+        """
+        if name not in self._encoders:
+            self._encoders[name] = self._open(name)
+        return self._encoders[name]
+
+    def encoders(self, names: Sequence[str]) -> list[Encoder]:
+        """Several encoders by their names."""
+        return [self.encoder(name) for name in names]
+
+    def _open(self, name: str) -> Encoder:
+        kind, _, rest = name.partition(":")
+        if kind == "static":
+            return _open_static(rest)
+        if kind == "cove":
+            return _open_cove(rest)
+        if kind in ("mean", "plus-mean"):
+            return with_sentence_mean(self.encoder(rest), is_added=kind == "plus-mean")
+        if kind == "carried":
+            return CarriedEncoder(BiLmEncoder(self.embedder(rest)))
+        if kind == "untrained":
+            path, _, seed = rest.partition(":")
+            if seed and not seed.isdigit():
+                raise InputError(f"{name}: the seed must be a whole number, got {seed!r}")
+            trained = self.embedder(path)
+            encoder = untrained(trained.bilm.config, trained.indexer, int(seed or 1))
+            encoder.embedder.to(self.device)
+            return encoder
+        return BiLmEncoder(self.embedder(name))
+
+
+def open_encoder(name: str, device: str = "cpu") -> Encoder:
+    """One encoder by its name; see ``Models.encoder``."""
+    return Models(device).encoder(name)
+
+
+def _open_static(path: str) -> Encoder:
+    from elmokit.analysis.encoders.static import StaticEncoder
+    from elmokit.text.static_vectors import read_static_vectors
+
+    return StaticEncoder(read_static_vectors(Path(path)))
+
+
+def _open_cove(names: str) -> Encoder:
+    from elmokit.analysis.encoders.cove import open_cove
+
+    state_dict, _, vectors = names.partition(",")
+    if not vectors:
+        raise InputError(f"cove:{names}: CoVe needs  cove:STATE_DICT,VECTORS  (GloVe 840B, 300)")
+    return open_cove(Path(state_dict), Path(vectors))

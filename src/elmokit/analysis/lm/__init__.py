@@ -1,0 +1,5 @@
+"""Language models compared by perplexity.
+
+perplexities.py    biLMs beside an n-gram, on the same words
+kneser_ney.py      the n-gram: interpolated modified Kneser-Ney
+"""

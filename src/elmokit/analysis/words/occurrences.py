@@ -1,0 +1,85 @@
+"""One word in a sentence: finding it, and its vectors at every layer."""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from elmokit.analysis.encoders.encoder import Encoder, Floats
+from elmokit.errors import InputError
+from elmokit.text.tokenize import tokenize
+
+_MARKED = re.compile(r"\*(\S(?:[^*]*\S)?)\*")
+
+
+class Occurrence(NamedTuple):
+    """A token that is looked at, and the sentence around it."""
+
+    tokens: list[str]
+    place: int
+
+    @property
+    def word(self) -> str:
+        """The token itself."""
+        return self.tokens[self.place]
+
+    def text(self) -> str:
+        """The sentence with the word marked."""
+        marked = [f"*{t}*" if n == self.place else t for n, t in enumerate(self.tokens)]
+        return " ".join(marked)
+
+
+def find_marked(sentence: str) -> Occurrence:
+    """The word between asterisks: "made a spectacular *play* on ..."."""
+    marks = list(_MARKED.finditer(sentence))
+    if not marks:
+        raise InputError(f"mark one word with asterisks, as in  a *play*  (in: {sentence!r})")
+    if len(marks) > 1:
+        words = ", ".join(mark[1] for mark in marks)
+        raise InputError(f"only one word can be marked, found {words} (in: {sentence!r})")
+    (mark,) = marks
+    plain = sentence[: mark.start()] + mark[1] + sentence[mark.end() :]
+    start, end = mark.start(), mark.start() + len(mark[1])
+    tokens = tokenize(plain)
+    places = [n for n, token in enumerate(tokens) if token.start < end and token.end > start]
+    if len(places) != 1:
+        pieces = " + ".join(tokens[place].text for place in places)
+        raise InputError(f"{mark[1]!r} is {len(places)} tokens ({pieces}); mark one of them")
+    return Occurrence([token.text for token in tokens], places[0])
+
+
+def find_word(word: str, sentence: str) -> Occurrence:
+    """The occurrence of ``word`` in a sentence, in any case; the marked one if there are several.
+
+    >>> find_word("apple", "I like Apple.").place
+    2
+    """
+    if _MARKED.search(sentence):
+        occurrence = find_marked(sentence)
+        if occurrence.word.casefold() != word.casefold():
+            raise InputError(f"{occurrence.word!r} is marked, not {word!r} (in: {sentence!r})")
+        return occurrence
+    tokens = [token.text for token in tokenize(sentence)]
+    places = [n for n, token in enumerate(tokens) if token.casefold() == word.casefold()]
+    if not places:
+        raise InputError(f"{word!r} is not a token of: {' '.join(tokens)}")
+    if len(places) > 1:
+        raise InputError(
+            f"{word!r} occurs {len(places)} times in {sentence!r}; mark one, as in  *{word}*"
+        )
+    return Occurrence(tokens, places[0])
+
+
+def occurrence_vectors(encoder: Encoder, occurrences: list[Occurrence]) -> Floats:
+    """(N, num_layers, D): each occurrence at every layer."""
+    layers = encoder.layers([occurrence.tokens for occurrence in occurrences])
+    return np.stack(
+        [array[:, occurrence.place] for array, occurrence in zip(layers, occurrences, strict=True)]
+    )
+
+
+def cosine(one: Floats, other: Floats) -> Floats:
+    """Over the last axis; 0 where either has no length."""
+    norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+    products = (one * other).sum(axis=-1)
+    return np.asarray(np.divide(products, norms, out=np.zeros_like(products), where=norms > 0))

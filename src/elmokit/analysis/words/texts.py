@@ -1,0 +1,54 @@
+"""Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from elmokit.errors import InputError
+from elmokit.pretrain.corpus.documents import DocumentReader, find_sources
+from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.tokenize import words
+
+MAX_LINE_BYTES = 100_000
+MAX_DOCUMENT_BYTES = 64_000
+MAX_SENTENCE_TOKENS = 400
+"""Longer sentences are no sentences; they are cut, as ``elmokit prepare`` does."""
+
+
+def read_sentences(
+    texts: Sequence[str], pretokenized: bool = False, leave_out: Path | None = None
+) -> Iterator[list[str]]:
+    """Sentences of files, folders and archives, in order; at bounded memory.
+
+    ``pretokenized``: one sentence per line, tokens separated by spaces. ``leave_out``: a folder
+    inside ``texts`` that is not read, such as the index made from them.
+    """
+    reader = DocumentReader(find_sources(texts, leave_out), MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
+    splitter = SentenceSplitter.default()
+    for document in reader:
+        for line in document.decode("utf-8", "replace").split("\n"):
+            if pretokenized:
+                yield from _cut(line.split())
+            else:
+                for sentence in splitter.split(line):
+                    yield from _cut(words(sentence.text))
+    for name, problem in reader.broken.items():
+        raise InputError(f"{name}: {problem}")
+
+
+def first_tokens(sentences: Iterable[list[str]], number: int | None) -> Iterator[list[str]]:
+    """Whole sentences, at most ``number`` tokens of them; None: all.
+
+    >>> list(first_tokens([["a", "b"], ["c"], ["d", "e"]], 4))
+    [['a', 'b'], ['c']]
+    """
+    total = 0
+    for sentence in sentences:
+        total += len(sentence)
+        if number is not None and total > number:
+            return
+        yield sentence
+
+
+def _cut(tokens: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(tokens), MAX_SENTENCE_TOKENS):
+        yield tokens[start : start + MAX_SENTENCE_TOKENS]

@@ -1,0 +1,1 @@
+"""FILES -> SENTENCES -> FILES OF VECTORS: what ``elmokit embed`` reads and writes."""

@@ -1,0 +1,110 @@
+"""The work behind ``elmokit embed`` and ``elmokit convert``: options in, a summary out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Pooling, Start, require_start
+from elmokit.embed.files.fasta import count_proteins, read_fasta
+from elmokit.embed.files.inputs import count_lines, read_sentences
+from elmokit.embed.files.to_file import embed_to_file, parse_selection
+from elmokit.embed.files.writers import Layout, require_suffix
+from elmokit.embed.load import load
+from elmokit.embed.warm_start import settle
+from elmokit.errors import InputError
+from elmokit.progress import meter
+from elmokit.text.sources import require_sources
+from elmokit.weights.bilm_tf.write import write_bilm_tf
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
+
+SETTLING_SENTENCES = 200
+"""As many of a file as a warm start is made from; more would hardly change it."""
+
+
+@dataclass(frozen=True)
+class EmbedOptions:
+    """See ``elmokit embed --help``."""
+
+    model: str | Path | None = None
+    layers: str | None = None
+    pretokenized: bool = False
+    pool: str | None = None
+    float16: bool = False
+    start: str = "fresh"
+    batch_tokens: int = BATCH_TOKENS
+    keep_sentences: bool = True
+    protein: bool = False
+    id_field: int = 1
+    split_char: str = "|"
+    device: str = "cpu"
+    quiet: bool = False
+
+
+def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
+    """Write the vectors of all inputs to ``out``; a line about what was written."""
+    require_suffix(out)
+    require_sources(inputs)
+    require_start(options.start)
+    elmo = load(options.model, device=options.device)
+    if options.protein and "language" in elmo.pretrained.card:
+        raise InputError(
+            f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
+            f"nothing of proteins; give a protein model such as SeqVec with --model"
+        )
+    default = "sum" if options.protein else "average"
+    selection = parse_selection(
+        options.layers or default, elmo.num_layers, cast(Pooling | None, options.pool)
+    )
+    layout = Layout(
+        dtype="float16" if options.float16 else "float32",
+        is_pooled=selection.pool is not None,
+        keep_sentences=options.keep_sentences and not options.protein,
+    )
+    if options.protein:
+        total, unit = count_proteins(inputs), "proteins"
+        items = read_fasta(inputs, id_field=options.id_field, split_char=options.split_char)
+    else:
+        total, unit = count_lines(inputs), "sentences"
+        items = read_sentences(inputs, pretokenized=options.pretokenized)
+    with meter("embed", unit, total, options.quiet) as progress:
+        num_tokens = embed_to_file(
+            elmo,
+            items,
+            out,
+            selection,
+            layout=layout,
+            start=cast(Start, options.start),
+            batch_tokens=options.batch_tokens,
+            progress=progress,
+        )
+    return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
+
+
+def run_convert(
+    model: str | Path, out: Path, *, to: str | None, float16: bool, settle_on: str | None
+) -> str:
+    """Write ``model`` to ``out`` in another format; a line about what was written.
+
+    ``settle_on``: a file with one sentence per line, or "english" for the built-in sentences.
+    """
+    if settle_on is not None and settle_on != "english":
+        require_sources([settle_on])
+    pretrained = load_pretrained(model)
+    target = to or ("bilm-tf" if pretrained.format == "native" else "native")
+    if target not in ("native", "bilm-tf"):
+        raise InputError(f"--format must be native or bilm-tf, got {target!r}")
+    if settle_on == "english":
+        pretrained.settled = settle(Embedder(pretrained))
+    elif settle_on is not None:
+        items = islice(read_sentences([settle_on], pretokenized=False), SETTLING_SENTENCES)
+        pretrained.settled = settle(Embedder(pretrained), [item.tokens for item in items])
+    if target == "native":
+        write_native(pretrained, out, "float16" if float16 else "float32")
+    elif float16:
+        raise InputError("--float16 belongs to the native format; add --format native")
+    else:
+        write_bilm_tf(pretrained, out)
+    return f"{out}: written as {target}"

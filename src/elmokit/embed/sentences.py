@@ -1,0 +1,107 @@
+"""What users hand over as sentences -> lists of tokens, or one sentence about why not."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError
+from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.tokenize import Token, tokenize, tokenize_sentence
+
+Vectors = npt.NDArray[np.float32]
+Sentence = str | Sequence[str]
+"""Raw text, which elmokit tokenises, or a list of tokens, taken as they are."""
+
+_SHOWN_CHARACTERS = 40
+
+
+class EmbeddedText(NamedTuple):
+    """A text's tokens beside their vectors."""
+
+    tokens: list[str]
+    offsets: list[tuple[int, int]] | None
+    """(start, end) of each token in the text; None where tokens were given."""
+    sentences: list[tuple[int, int]]
+    """(first, last + 1) token of each sentence that was read on its own."""
+    vectors: Vectors
+    """(T, D)"""
+
+
+class SplitText(NamedTuple):
+    """A text cut into sentences of tokens."""
+
+    sentences: list[list[str]]
+    offsets: list[tuple[int, int]] | None
+
+
+def several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, if they are several: not one string, not a table, not a dictionary."""
+    kind = type(sentences).__name__
+    if isinstance(sentences, str):
+        shown = sentences[:_SHOWN_CHARACTERS]
+        raise InputError(f"expected a list of sentences, got one string: use [{shown!r}]")
+    if kind in ("DataFrame", "Table", "LazyFrame"):
+        raise InputError(f"expected a list of sentences, got a {kind}: give one of its columns")
+    if isinstance(sentences, Mapping):
+        raise InputError("expected a list of sentences, got a dictionary: use its .values()")
+    if kind == "Doc" and hasattr(sentences, "sents"):
+        raise InputError(
+            "expected a list of sentences, got a spaCy Doc: use "
+            "[[token.text for token in sentence] for sentence in doc.sents]"
+        )
+    if not isinstance(sentences, Iterable):
+        raise InputError(f"expected a list of sentences, got {sentences!r}")
+    return iter(sentences)
+
+
+def tokens_of(sentence: Sentence, number: int | None = None) -> list[str]:
+    """The tokens that a sentence's vectors stand for; ``number`` names it in errors."""
+    if isinstance(sentence, str):
+        return [token.text for token in tokenize(sentence)]
+    return _checked_tokens(sentence, number)
+
+
+def all_tokens(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
+    """The tokens of each of several sentences."""
+    for number, sentence in enumerate(several(sentences)):
+        yield tokens_of(sentence, number)
+
+
+def split_text(text: Sentence, split_sentences: bool, number: int) -> SplitText:
+    """Tokens of one text with their offsets, as one sentence or in as many as it has."""
+    if not isinstance(text, str):
+        return SplitText([_checked_tokens(text, number)], None)
+    if not split_sentences:
+        pieces = [tokenize(text)]
+    else:
+        pieces = [
+            [
+                Token(token.text, sentence.start + token.start, sentence.start + token.end)
+                for token in tokenize_sentence(sentence.text)
+            ]
+            for sentence in SentenceSplitter.default().split(text)
+        ]
+    return SplitText(
+        [[token.text for token in piece] for piece in pieces],
+        [(token.start, token.end) for piece in pieces for token in piece],
+    )
+
+
+def _checked_tokens(sentence: object, number: int | None) -> list[str]:
+    where = "" if number is None else f" (sentence {number}, counted from 0)"
+    if sentence is None or (isinstance(sentence, float) and math.isnan(sentence)):
+        where += "; fill in what is missing, or leave it out"
+    if isinstance(sentence, (bytes, Mapping)) or not isinstance(sentence, Iterable):
+        raise InputError(
+            f"a sentence must be a string or a list of strings, got {sentence!r}{where}"
+        )
+    tokens = list(sentence)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise InputError(
+                f"a sentence must be a string or a list of strings, got {token!r}{where}"
+            )
+    return tokens

@@ -1,0 +1,1 @@
+"""A model beside the vectors of the program it came from: do they agree?"""

@@ -1,0 +1,29 @@
+"""Under ``torch.compile`` the biLM runs eagerly: its own kernels beat a traced graph."""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import torch
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def runs_eagerly(function: Function) -> Function:
+    """``torch.compiler.disable``, but importing torch's compiler only where somebody compiles.
+
+    The import alone would double the time that loading a model takes.
+    """
+
+    disabled: list[Callable[..., Any]] = []
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return function(*arguments, **options)
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))  # type: ignore[no-untyped-call]
+        return disabled[0](*arguments, **options)
+
+    return cast(Function, call)

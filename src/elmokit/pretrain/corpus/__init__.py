@@ -1,0 +1,1 @@
+"""RAW TEXT -> A CORPUS ON DISK."""

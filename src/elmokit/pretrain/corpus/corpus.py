@@ -1,0 +1,289 @@
+"""A prepared corpus on disk, opened for training: memory-mapped, checked, never copied.
+
+docs/corpus-format.md describes the files; ``pretrain/corpus/prepare.py`` writes them.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.errors import InputError
+from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Ids, Utf8Characters
+from elmokit.text.vocabulary import MARKERS, Vocabulary, read_vocabulary
+
+FORMAT = "elmokit-corpus"
+VERSION = 1
+
+ENOUGH_HELDOUT_TOKENS = 2_000
+"""A perplexity measured on fewer says little."""
+_NATS_DEVIATION = 3.7
+"""The standard deviation of a prediction's loss: of en-small on the test sentences of EWT."""
+
+_MARKERS_WITH_CHARACTERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Sentences one after the other, each preceded by the type of ``<S>``: 0 w w w 0 w w ..."""
+
+    tokens: npt.NDArray[np.uint32]  # type ids
+    starts: npt.NDArray[np.int64]  # positions of the zeros
+    kinds: npt.NDArray[np.int64] | None = None  # of each sentence; None: an older corpus
+
+    @property
+    def num_sentences(self) -> int:
+        """How many sentences the split holds."""
+        return len(self.starts)
+
+    @property
+    def num_tokens(self) -> int:
+        """Words; the markers are not counted."""
+        return len(self.tokens) - len(self.starts)
+
+    def head(self, max_tokens: int | None) -> "Split":
+        """The first sentences, about ``max_tokens`` tokens of them; None: all."""
+        if max_tokens is None or max_tokens >= len(self.tokens):
+            return self
+        count = max(1, int(np.searchsorted(self.starts, max_tokens)))
+        end = int(self.starts[count]) if count < len(self.starts) else len(self.tokens)
+        return Split(
+            self.tokens[:end],
+            self.starts[:count],
+            None if self.kinds is None else self.kinds[:count],
+        )
+
+    def spread(self, max_tokens: int | None, stretch: int = 1) -> "Split":
+        """Sentences spread evenly over the whole text, about ``max_tokens`` tokens; None: all.
+
+        ``stretch``: so many sentences are taken from each place, one after the other.
+        """
+        if max_tokens is None or max_tokens >= len(self.tokens):
+            return self
+        wanted = max(1, round(self.num_sentences * max_tokens / len(self.tokens)))
+        num_places = -(-wanted // stretch)
+        places = np.arange(num_places) * self.num_sentences // num_places
+        chosen = np.unique(places[:, None] + np.arange(stretch))
+        return self._take(chosen[chosen < self.num_sentences])
+
+    def of_kind(self, kind: int) -> "Split":
+        """The sentences of one kind of text, in order."""
+        if self.kinds is None:
+            raise InputError("this corpus knows no kinds of text; prepare it again")
+        return self._take(np.flatnonzero(self.kinds == kind))
+
+    def _take(self, chosen: npt.NDArray[np.int64]) -> "Split":
+        """The sentences of these numbers, copied."""
+        ends = np.append(self.starts[1:], len(self.tokens))
+        lengths = (ends - self.starts)[chosen]
+        starts = np.cumsum(lengths) - lengths
+        inside = np.arange(lengths.sum()) - np.repeat(starts, lengths)
+        tokens = self.tokens[np.repeat(self.starts[chosen], lengths) + inside]
+        return Split(tokens, starts, None if self.kinds is None else self.kinds[chosen])
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The spelling of every word type; the first ``len(vocabulary)`` types are the targets."""
+
+    letters: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]  # (N + 1,) where each type's letters start in ``letters``
+    counts: npt.NDArray[np.int64]  # (N,) occurrences in the training part
+
+    @property
+    def num_types(self) -> int:
+        """How many distinct words there are, the markers included."""
+        return len(self.counts)
+
+    def characters(self, type_ids: npt.NDArray[np.int64], characters: Utf8Characters) -> Ids:
+        """(N, C) character ids of N types, without a Python object per word."""
+        starts = self.offsets[type_ids]
+        ids = characters.encode_bytes(self.letters, starts, self.offsets[type_ids + 1] - starts)
+        rows = characters.encode(_MARKERS_WITH_CHARACTERS)  # (2, C)
+        is_marker = type_ids < len(rows)
+        ids[is_marker] = rows[type_ids[is_marker]]
+        return ids
+
+    def num_characters(self, type_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """(N,) how many Unicode characters (code points) each of N types is spelt with."""
+        starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
+        lengths = ends - starts
+        inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        letters = self.letters[np.repeat(starts, lengths) + inside]
+        is_first_byte = (letters & 0xC0) != 0x80  # of a character in UTF-8
+        owner = np.repeat(np.arange(len(type_ids)), lengths)
+        return np.bincount(owner[is_first_byte], minlength=len(type_ids))
+
+    def words(self, type_ids: npt.NDArray[np.int64]) -> list[str]:
+        """The spelling of N types."""
+        starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
+        return [
+            self.letters[start:end].tobytes().decode()
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A folder written by ``elmokit prepare``."""
+
+    path: Path
+    vocabulary: Vocabulary
+    lexicon: Lexicon
+    train: Split
+    heldout: Split
+    facts: dict[str, Any]
+    """corpus.json: counts, settings, checksum of the inputs."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """Names of the kinds of text, in the order of their numbers; none in an older corpus."""
+        return [str(name) for name in self.facts.get("kinds", [])]
+
+    def sample(self, split: Split, max_tokens: int | None, stretch: int = 1) -> Split:
+        """About ``max_tokens`` tokens that stand for all of ``split``, always the same ones.
+
+        The first sentences of a shuffled corpus; otherwise sentences spread evenly over the text,
+        ``stretch`` neighbours from each place.
+        """
+        is_shuffled = self.facts.get("settings", {}).get("shuffle", False)
+        return split.head(max_tokens) if is_shuffled else split.spread(max_tokens, stretch)
+
+    def verify(self) -> None:
+        """Read every file and compare it with its checksum; InputError names a damaged one.
+
+        Opening a corpus only compares sizes. Corpora of the first edition have no checksums.
+        """
+        for name, checksum in self.facts.get("checksums", {}).items():
+            path = _existing(self.path / str(name))
+            if file_checksum(path) != checksum:
+                raise InputError(
+                    f"{path}: damaged (its checksum is not that of corpus.json); prepare the "
+                    f"corpus again"
+                )
+
+    @classmethod
+    def open(cls, path: Path | str) -> "Corpus":
+        """Map the files of a corpus into memory, after checking that they fit each other."""
+        path = Path(path)
+        facts = _read_facts(path)
+        vocabulary = read_vocabulary(_existing(path / "vocab.txt"))
+        _require_size(path / "vocab.txt", len(vocabulary), facts["vocabulary_size"], "words")
+        if tuple(vocabulary.words[: len(MARKERS)]) != MARKERS:
+            raise InputError(f"{path / 'vocab.txt'}: must begin with {', '.join(MARKERS)}")
+        return cls(
+            path,
+            vocabulary,
+            _open_lexicon(path / "lexicon", facts),
+            _open_split(path / "train", facts["train"]),
+            _open_split(path / "heldout", facts["heldout"]),
+            facts,
+        )
+
+
+def file_checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 22):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def warn_if_few(num_tokens: int) -> str | None:
+    """What to tell a user whose held-out part is too small for perplexity to mean much."""
+    if num_tokens >= ENOUGH_HELDOUT_TOKENS:
+        return None
+    error = _NATS_DEVIATION / max(num_tokens, 1) ** 0.5
+    return (
+        f"warning: only {num_tokens:,} tokens are held out; a perplexity measured on them has a "
+        f"standard error of about {min(error, 1.0):.0%}: hold out more (prepare --heldout), or add "
+        f"text"
+    )
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    file = path / "corpus.json"
+    if not file.is_file():
+        raise InputError(f"{path}: no corpus.json here; make a corpus with  elmokit prepare")
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        is_ours, version = facts["format"] == FORMAT, facts["version"]
+        for part in ("train", "heldout"):
+            _ = facts[part]["num_sentences"] + facts[part]["num_tokens"]
+        _ = facts["vocabulary_size"] + facts["num_types"] + facts["num_letters"]
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: not the description of a corpus ({error!r})") from None
+    if not is_ours or version != VERSION:
+        raise InputError(
+            f"{file}: {facts['format']!r} version {version!r}, this elmokit reads "
+            f"{FORMAT!r} version {VERSION}; prepare the corpus again"
+        )
+    return dict(facts)
+
+
+def _open_lexicon(path: Path, facts: dict[str, Any]) -> Lexicon:
+    letters = _map_raw(path / "letters.bin", np.uint8)
+    offsets = _map_npy(path / "offsets.npy")
+    counts = _map_npy(path / "counts.npy")
+    _require_size(path / "letters.bin", len(letters), facts["num_letters"], "bytes")
+    _require_size(path / "offsets.npy", len(offsets), facts["num_types"] + 1, "offsets")
+    _require_size(path / "counts.npy", len(counts), facts["num_types"], "counts")
+    if offsets[0] != 0 or offsets[-1] != len(letters):
+        raise InputError(f"{path / 'offsets.npy'}: does not fit letters.bin; prepare again")
+    return Lexicon(letters, offsets, counts)
+
+
+def _open_split(path: Path, facts: dict[str, Any]) -> Split:
+    kinds = path / "kinds.npy"
+    split = Split(
+        _map_raw(path / "tokens.bin", np.uint32),
+        _map_npy(path / "starts.npy"),
+        _map_npy(kinds) if kinds.is_file() else None,
+    )
+    num_sentences = facts["num_sentences"]
+    if split.kinds is not None:
+        _require_size(kinds, len(split.kinds), num_sentences, "sentences")
+    _require_size(path / "starts.npy", split.num_sentences, num_sentences, "sentences")
+    _require_size(
+        path / "tokens.bin", len(split.tokens), facts["num_tokens"] + num_sentences, "tokens"
+    )
+    if num_sentences and not (split.starts[0] == 0 and split.starts[-1] < len(split.tokens)):
+        raise InputError(f"{path / 'starts.npy'}: does not fit tokens.bin; prepare again")
+    return split
+
+
+def _map_raw(path: Path, dtype: type[Any]) -> npt.NDArray[Any]:
+    num_bytes = _existing(path).stat().st_size
+    if num_bytes % np.dtype(dtype).itemsize:
+        raise InputError(f"{path}: truncated at {num_bytes} bytes; prepare the corpus again")
+    if num_bytes == 0:  # an empty file cannot be mapped
+        return np.zeros(0, dtype=dtype)
+    return np.memmap(path, dtype=dtype, mode="r")
+
+
+def _map_npy(path: Path) -> npt.NDArray[np.int64]:
+    try:
+        array = np.load(_existing(path), mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path}: truncated or no .npy file ({error}); prepare again") from None
+    if array.dtype != np.int64 or array.ndim != 1:
+        raise InputError(f"{path}: expected a row of int64, got {array.dtype} {array.shape}")
+    return np.asarray(array)
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path}: missing; prepare the corpus again")
+    return path
+
+
+def _require_size(path: Path, found: int, expected: Any, unit: str) -> None:
+    if found != expected:
+        raise InputError(
+            f"{path}: {found} {unit}, but corpus.json says {expected}; prepare the corpus again"
+        )

@@ -1,0 +1,1 @@
+"""CORPUS -> WEIGHTS: the training loop and its parts."""

@@ -1,0 +1,184 @@
+"""THE WEIGHTS A RUN STARTS WITH: random, from static vectors, or from another model."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.model.softmax import OutputWords, Softmax
+from elmokit.pretrain.config import Recipe, with_word_table
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.training.widening import widen_cells
+from elmokit.pretrain.training.windows import BEGIN, END, UNKNOWN
+from elmokit.progress import meter
+from elmokit.recipe import to_plain
+from elmokit.text.characters import Utf8Characters
+from elmokit.text.static_vectors import StaticVectors, read_static_vectors
+from elmokit.text.token_ids import TokenIds
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.weights.load import load_pretrained
+
+_WORDS_PER_STEP = 256
+_RATE = 0.003
+_TOKEN_RMS = 0.3
+"""Root mean square of the values that the token encoder is fitted to."""
+
+
+def first_weights(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
+    """The biLM and softmax that ``train.start_from`` and ``train.vectors`` of a recipe ask for."""
+    train = recipe.train
+    vectors = read_static_vectors(Path(train.vectors)) if train.vectors else None
+    if train.start_from:
+        return model_start(recipe, corpus, vectors)
+    bilm, softmax = random_start(recipe, corpus)
+    if vectors is not None:
+        begin_with_vectors(bilm, softmax, corpus, vectors, train.vectors_steps)
+    return bilm, softmax
+
+
+def random_start(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
+    """Random weights, from torch's generator; the softmax bias is each word's log frequency."""
+    num_words = len(corpus.vocabulary)
+    bilm = BiLm(with_word_table(recipe.model, num_words))
+    softmax = Softmax(num_words, recipe.model.lstm.projection_dim)
+    with torch.no_grad():
+        softmax.bias.copy_(log_frequencies(corpus))
+    return bilm, softmax
+
+
+def log_frequencies(corpus: Corpus) -> Tensor:
+    """(V,) log of each target's share of the predictions, times V: 0 if all are as frequent."""
+    num_words = len(corpus.vocabulary)
+    counts = torch.tensor(corpus.lexicon.counts[:num_words], dtype=torch.float64)
+    counts[[BEGIN, END]] = corpus.train.num_sentences / 2  # one closes each direction's sentence
+    counts[UNKNOWN] += float(corpus.lexicon.counts[num_words:].sum())
+    counts.clamp_(min=1.0)
+    return (counts.log() - counts.sum().log() + math.log(num_words)).float()
+
+
+def begin_with_vectors(
+    bilm: BiLm, softmax: Softmax, corpus: Corpus, vectors: StaticVectors, num_steps: int
+) -> int:
+    """Give softmax and token encoder a head start from static vectors, such as GloVe.
+
+    The softmax rows of the words that have a vector start from it, and the token encoder is fitted
+    to give it for the word's characters. Both see the vectors mapped to the biLM's width by the
+    same random rotation, so that no coordinate is favoured.
+
+    Returns how many words of the vocabulary have a vector.
+    """
+    rows = [vectors.row(word) for word in corpus.vocabulary.words]
+    known = torch.tensor([number for number, row in enumerate(rows) if row is not None])
+    if len(known) == 0:
+        raise InputError(f"{vectors.source}: has no vector for any word of {corpus.path}")
+    chosen = torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
+    turned = _standardised(chosen) @ _rotation(vectors.dim, softmax.weight.shape[1])  # (K, P)
+    with torch.no_grad():
+        softmax.weight[known] = turned / turned.norm(dim=1).mean()
+    goals = turned * (_TOKEN_RMS / turned.pow(2).mean().sqrt())
+    _fit_encoder(bilm, corpus, known, goals, num_steps)
+    return len(known)
+
+
+def _standardised(vectors: Tensor) -> Tensor:
+    centred = vectors - vectors.mean(dim=0)
+    return centred / centred.std()
+
+
+def _rotation(width_from: int, width_to: int) -> Tensor:
+    """(from, to): orthonormal rows, or columns if it narrows; random, from torch's generator."""
+    tall = torch.randn(max(width_from, width_to), min(width_from, width_to))
+    orthonormal: Tensor = torch.linalg.qr(tall).Q
+    return orthonormal if width_from > width_to else orthonormal.t()
+
+
+def _fit_encoder(bilm: BiLm, corpus: Corpus, known: Tensor, goals: Tensor, num_steps: int) -> None:
+    """Least squares over words drawn by the root of their count, the rate falling to zero."""
+    cnn = bilm.config.char_cnn
+    if cnn is None or bilm.config.words is not None:
+        raise InputError("train.vectors: only an encoder of characters alone can be fitted to them")
+    characters = Utf8Characters(cnn.max_characters)
+    ids = torch.from_numpy(corpus.lexicon.characters(known.numpy(), characters))
+    often = torch.from_numpy(np.sqrt(np.maximum(corpus.lexicon.counts[known.numpy()], 1.0)))
+    optimizer = torch.optim.Adam(bilm.encoder.parameters(), lr=_RATE)
+    with meter("fitting the characters to the vectors", "steps", num_steps) as steps:
+        for step in range(num_steps):
+            optimizer.param_groups[0]["lr"] = _RATE * (1 - step / num_steps)
+            drawn = torch.multinomial(often, _WORDS_PER_STEP, replacement=True)
+            found = bilm.encoder(TokenIds(ids[drawn], None))
+            loss = (found - goals[drawn]).pow(2).mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            steps.advance(1, f"{1 - loss.item() / _TOKEN_RMS**2:.0%} of the variance")
+    optimizer.zero_grad(set_to_none=True)
+
+
+def model_start(
+    recipe: Recipe, corpus: Corpus, vectors: StaticVectors | None = None
+) -> tuple[BiLm, Softmax]:
+    """The biLM and the softmax of the model ``train.start_from``, which has the recipe's sizes.
+
+    With ``vectors``, words that the model's softmax lacks get a row made from their vectors.
+    """
+    path = recipe.train.start_from
+    model = load_pretrained(path)
+    wanted = with_word_table(recipe.model, len(corpus.vocabulary))
+    bilm = model.bilm
+    if wanted.lstm.has_projection and wanted.lstm.dim % bilm.config.lstm.dim == 0:
+        bilm = widen_cells(bilm, wanted.lstm.dim)
+    if bilm.config != wanted:
+        differing = [
+            name for name, value in to_plain(wanted).items() if to_plain(bilm.config)[name] != value
+        ]
+        raise InputError(
+            f"{path}: differs from the recipe in {', '.join(differing)}; give the recipe its sizes"
+        )
+    softmax, num_new = carry_over(model.output_words, corpus.vocabulary, bilm)
+    if num_new and (vectors is None or model.output_words is None):
+        raise InputError(
+            f"{path}: has no softmax row for {num_new:,} words of {corpus.path}; prepare the text "
+            f"with its vocabulary (--vocabulary), or use  elmokit finetune, which fits new rows"
+        )
+    if num_new and vectors is not None and model.output_words is not None:
+        is_new = [word not in model.output_words.vocabulary for word in corpus.vocabulary.words]
+        rows_from_vectors(softmax, torch.tensor(is_new), corpus, vectors)
+    return bilm, softmax
+
+
+@torch.no_grad()
+def rows_from_vectors(
+    softmax: Softmax, is_new: Tensor, corpus: Corpus, vectors: StaticVectors
+) -> None:
+    """Fill the rows ``is_new`` by the linear map that fits the other rows to their vectors."""
+    words = corpus.vocabulary.words
+    rows = np.array([-1 if row is None else row for row in map(vectors.row, words)])
+    has_vector = rows >= 0
+    array = np.zeros((len(words), vectors.dim + 1), dtype=np.float32)  # no vector: all zeros
+    array[has_vector, :-1] = vectors.vectors[rows[has_vector]]
+    array[has_vector, -1] = 1.0
+    features = torch.from_numpy(array)
+    known = ~is_new & torch.from_numpy(has_vector)
+    fitted = torch.linalg.lstsq(features[known], softmax.weight[known], driver="gelsd").solution
+    softmax.weight[is_new] = features[is_new] @ fitted
+    frequencies = log_frequencies(corpus)
+    offset = (softmax.bias - frequencies)[~is_new].mean()
+    softmax.bias[is_new] = frequencies[is_new] + offset
+
+
+def carry_over(old: OutputWords | None, vocabulary: Vocabulary, bilm: BiLm) -> tuple[Softmax, int]:
+    """A softmax over ``vocabulary`` with the rows of ``old``; and how many words ``old`` lacks."""
+    softmax = Softmax(len(vocabulary), bilm.config.lstm.projection_dim)
+    known = [
+        number for number, word in enumerate(vocabulary.words) if old and word in old.vocabulary
+    ]
+    if old is not None and known:
+        rows = torch.tensor([old.vocabulary.id_of(vocabulary.words[number]) for number in known])
+        with torch.no_grad():
+            softmax.weight[known] = old.softmax.weight[rows]
+            softmax.bias[known] = old.softmax.bias[rows]
+    return softmax, len(vocabulary) - len(known)

@@ -1,0 +1,185 @@
+"""The joint objective: mean of the forward and the backward language model's loss.
+
+The two directions share the token vectors and the softmax rows, and nothing else. Each runs its
+LSTMs, its softmax and its whole gradient in a thread of its own; what they share is added up
+afterwards, in a fixed order, so that a step is bit-identical whenever it is run again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.compiled.lstm_step import compiled_steps
+from elmokit.model.lstm import LstmStack, LstmState
+from elmokit.model.lstm_kernel import Workspace
+from elmokit.model.lstm_step import PLAIN
+from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
+from elmokit.model.two_directions import run_both
+from elmokit.pretrain.training.batches import Batch, DirectionBatch
+
+
+class SoftmaxGradient(NamedTuple):
+    """Only of the rows in play: a large softmax is never touched as a whole."""
+
+    rows: Tensor | None  # (R,) vocabulary ids; None: all
+    weight: Tensor  # (R, P)
+    bias: Tensor  # (R,)
+
+
+class StepResult(NamedTuple):
+    loss: Tensor  # a scalar whose backward() reaches the biLM's parameters
+    forward_loss: float
+    backward_loss: float
+    state: BiLmState
+    softmax: SoftmaxGradient
+
+
+class _Direction(NamedTuple):
+    """One direction's loss and its gradients, already scaled."""
+
+    loss: float
+    state: LstmState
+    to_table: Tensor
+    to_weights: tuple[Tensor, ...]
+    to_rows: Tensor
+    to_bias: Tensor
+
+
+class Objective(nn.Module):
+    """The biLM under its training loss: what DistributedDataParallel wraps.
+
+    The softmax is not a submodule: its gradient comes back apart, for the rows in play alone.
+    ``matrix_dtype``: of the LSTMs' matrix products. ``is_compiled``: use the compiled kernel where
+    one can be had.
+    """
+
+    def __init__(
+        self,
+        bilm: BiLm,
+        softmax: Softmax,
+        dropout: float,
+        matrix_dtype: torch.dtype = torch.float32,
+        is_compiled: bool = True,
+    ) -> None:
+        super().__init__()
+        self.bilm = bilm
+        self.softmax_parameters = (softmax.weight, softmax.bias)  # a tuple registers nothing
+        self.dropout = dropout
+        self.matrix_dtype = matrix_dtype
+        compiled = compiled_steps(matrix_dtype) if is_compiled and _is_plain_cpu(bilm) else None
+        self.kernel = "PyTorch" if compiled is None else "compiled"
+        self.steps = compiled or PLAIN
+        self.workspaces = [
+            [Workspace() for _ in stack.layers] for stack in (bilm.forward_lstm, bilm.backward_lstm)
+        ]
+
+    def forward(self, batch: Batch, state: BiLmState, seed: int, scale: float) -> StepResult:
+        """``seed`` fixes the dropout masks; ``scale`` multiplies the loss and its gradient."""
+        table = self.bilm.encoder(batch.ids)  # (N, P)
+        weight, bias = (tensor.detach() for tensor in self.softmax_parameters)
+        if batch.softmax_rows is not None:
+            weight, bias = weight[batch.softmax_rows], bias[batch.softmax_rows]
+        stacks = self.bilm.forward_lstm, self.bilm.backward_lstm
+
+        def run(side: int) -> _Direction:
+            return self._run_direction(
+                stacks[side], table.detach(), state[side], batch.directions[side], batch.keep,
+                (weight, bias), torch.Generator().manual_seed(2 * seed + side), 0.5 * scale,
+                self.workspaces[side],
+            )  # fmt: skip
+
+        forward, backward = run_both(lambda: run(0), lambda: run(1), table.device)
+        loss: Tensor = _KnownGradients.apply(
+            0.5 * scale * (forward.loss + backward.loss),
+            (forward.to_table + backward.to_table, *forward.to_weights, *backward.to_weights),
+            table, *stacks[0].parameters(), *stacks[1].parameters(),
+        )  # type: ignore[no-untyped-call]  # fmt: skip
+        return StepResult(
+            loss,
+            forward.loss,
+            backward.loss,
+            BiLmState(forward.state, backward.state),
+            SoftmaxGradient(
+                batch.softmax_rows,
+                forward.to_rows.add_(backward.to_rows),
+                forward.to_bias.add_(backward.to_bias),
+            ),
+        )
+
+    def _run_direction(
+        self,
+        stack: LstmStack,
+        table: Tensor,
+        state: LstmState,
+        part: DirectionBatch,
+        keep: Tensor | None,
+        softmax: tuple[Tensor, Tensor],
+        generator: torch.Generator,
+        scale: float,
+        workspaces: Sequence[Workspace],
+    ) -> _Direction:
+        with torch.enable_grad():
+            table = table.requires_grad_()
+            weight, bias = (tensor.detach().requires_grad_() for tensor in softmax)
+            drop = self._dropout(generator)
+            num_lanes = state.hidden.shape[1]
+            batch_sizes = [num_lanes] * (len(part.rows) // num_lanes)
+            types, rows = torch.unique(part.rows, return_inverse=True)
+            inputs = nn.functional.embedding(types, table)  # (types of this direction, P)
+            outputs, after = stack(
+                inputs, batch_sizes, state, keep, drop, self.matrix_dtype,
+                rows, workspaces, self.steps,
+            )  # fmt: skip
+            top = outputs[-1] if drop is None else drop(outputs[-1])  # (S, P)
+            if part.candidates is None:
+                loss = full_softmax_loss(top, weight, bias, part.targets)
+            else:
+                loss = sampled_softmax_loss(top, weight, bias, part.targets, part.candidates)
+            weights = list(stack.parameters())
+            wanted = [each for each in weights if each.requires_grad]
+            to_table, to_weight, to_bias, *found = torch.autograd.grad(
+                loss, [table, weight, bias, *wanted], loss.new_tensor(scale)
+            )
+        given = iter(found)
+        to_weights = tuple(
+            next(given) if each.requires_grad else torch.zeros_like(each) for each in weights
+        )
+        return _Direction(loss.item(), after.detach(), to_table, to_weights, to_weight, to_bias)
+
+    def _dropout(self, generator: torch.Generator) -> Callable[[Tensor], Tensor] | None:
+        if self.dropout == 0.0 or not self.training:
+            return None
+        kept = 1.0 - self.dropout
+
+        def drop(values: Tensor) -> Tensor:
+            mask = torch.empty(values.shape).bernoulli_(kept, generator=generator).div_(kept)
+            return values * mask.to(values.device)
+
+        return drop
+
+
+def _is_plain_cpu(bilm: BiLm) -> bool:
+    """What the compiled kernel can read: float32 parameters in main memory."""
+    return all(
+        each.device.type == "cpu" and each.dtype == torch.float32 for each in bilm.parameters()
+    )
+
+
+class _KnownGradients(torch.autograd.Function):
+    """A loss whose gradients are known: joins them to the graph of the token encoder."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, loss: float, gradients: tuple[Tensor, ...], table: Tensor, *parameters: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(*gradients)
+        return table.new_tensor(loss)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        return None, None, *(known.mul_(gradient) for known in ctx.saved_tensors)

@@ -1,0 +1,334 @@
+"""THE FOLDER OF A RUN: what was asked for, what was logged, and all that is needed to resume.
+
+RUN/
+  run.json             the recipe and the corpus, written when the run starts
+  log.jsonl            one event per line
+  checkpoints/NNN.pt   after NNN steps: the last few, and the best
+  best.json            which checkpoint is the best, and its held-out perplexity
+  .lock                held by the process that trains here
+
+A checkpoint is a zip file, as torch.save writes it, with a CRC-32 of every record. torch does not
+check these when it reads; ``read_checkpoint`` does.
+"""
+
+import errno
+import json
+import os
+import pickle
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+
+from elmokit.errors import InputError
+from elmokit.files import replacing_file, write_json
+from elmokit.model.bilm import BiLm
+from elmokit.model.softmax import Softmax
+from elmokit.pretrain.config import Recipe, recipe_from_plain
+
+_CHECKPOINT_PARTS = (
+    "step", "bilm", "softmax", "optimizers", "state", "best", "best_step", "evaluations_since_best",
+)  # fmt: skip
+
+
+def read_run(run: Path) -> tuple[Recipe, Path]:
+    """The recipe of a run, and the corpus it reads."""
+    path = run / "run.json"
+    if not path.is_file():
+        raise InputError(f"{run}: not a training run (there is no run.json)")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        recipe, data = content["recipe"], Path(content["data"])
+        return recipe_from_plain(recipe, str(path)), data
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):  # a setting with a bad value, named already
+            raise
+        raise InputError(
+            f"{path}: damaged ({_reason(error)}); copy it from a backup, or put in its place the "
+            f"run.json that  elmokit train  writes for the same recipe and data in a new folder"
+        ) from None
+
+
+def write_run(run: Path, recipe: Recipe, data: Path) -> None:
+    """Keep what a run was asked for; nothing is written if the folder says so already."""
+    content = {"recipe": recipe.to_plain(), "data": str(data.resolve())}
+    path = run / "run.json"
+    if not path.is_file() or path.read_text(encoding="utf-8") != _as_json(content):
+        write_json(path, content)
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what went wrong, for people."""
+    lines = str(error).splitlines()
+    return lines[0][:120] if lines else type(error).__name__
+
+
+class Checkpoints:
+    """The checkpoint files of one run; each is complete or absent."""
+
+    def __init__(self, run: Path, keep: int) -> None:
+        """``keep``: how many of the latest checkpoints are kept, besides the best."""
+        self.folder = run / "checkpoints"
+        self.best_file = run / "best.json"
+        self.keep = keep
+
+    def path(self, step: int) -> Path:
+        """Where the checkpoint after ``step`` steps is kept."""
+        return self.folder / f"{step:09d}.pt"
+
+    def save(self, step: int, content: dict[str, Any]) -> Path:
+        """Write a checkpoint and remove those that are no longer needed."""
+        path = self.path(step)
+        with replacing_file(path) as aside:
+            torch.save(content, aside)
+        self._prune()
+        return path
+
+    def mark_best(self, path: Path, perplexity: float) -> None:
+        """Keep this checkpoint until another one is better."""
+        write_json(self.best_file, {"checkpoint": path.name, "perplexity": perplexity})
+        self._prune()
+
+    def latest(self) -> Path | None:
+        """The checkpoint after the most steps; None if there is none."""
+        paths = self._all()
+        return paths[-1] if paths else None
+
+    def latest_intact(self) -> Path | None:
+        """The latest checkpoint that can be read; damaged ones are reported and renamed.
+
+        Raises InputError if there are checkpoints but none of them is intact: a run that lost
+        everything should not start again from zero without a word.
+        """
+        paths = self._all()
+        for path in reversed(paths):
+            problem = _damage(path)
+            if problem is None:
+                return path
+            aside = path.with_name(f"{path.name}.damaged")
+            path.replace(aside)
+            print(f"{path}: damaged ({problem}); renamed to {aside.name}", file=sys.stderr)
+        if paths:
+            raise InputError(
+                f"{self.folder}: no checkpoint is intact; train again in a new folder, or copy a "
+                f"checkpoint from a backup"
+            )
+        return None
+
+    def best(self) -> Path | None:
+        """The checkpoint with the lowest held-out perplexity; None if none was marked."""
+        if not self.best_file.is_file():
+            return None
+        try:
+            content = json.loads(self.best_file.read_text(encoding="utf-8"))
+            path = self.folder / str(content["checkpoint"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{self.best_file}: damaged ({_reason(error)}); delete it: the latest checkpoint "
+                f"then counts as the best, until the run measures the next one"
+            ) from None
+        return path if path.is_file() else None
+
+    def _all(self) -> list[Path]:
+        return sorted(self.folder.glob("*.pt"))
+
+    def _prune(self) -> None:
+        best = self.best()
+        for path in self._all()[: -self.keep]:
+            if path != best:
+                path.unlink()
+        for part in self.folder.glob(".*.part"):  # of a run killed while writing
+            part.unlink()
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """All that a checkpoint holds, on the CPU; a damaged or foreign file is an InputError."""
+    problem = _damage(path)
+    if problem is not None:
+        raise InputError(
+            f"{path}: damaged ({problem}); delete it: the run then resumes, and is exported, from "
+            f"an earlier checkpoint"
+        )
+    try:
+        content: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+        raise _foreign(path, _reason(error)) from None
+    found = content if isinstance(content, dict) else {}
+    missing = [part for part in _CHECKPOINT_PARTS if part not in found]
+    if missing:
+        raise _foreign(path, f"it lacks {', '.join(missing)}")
+    return found
+
+
+def load_weights(path: Path, weights: dict[str, Any], bilm: BiLm, softmax: Softmax) -> None:
+    """Put the weights of the checkpoint at ``path`` into a biLM and its softmax."""
+    try:
+        bilm.load_state_dict(weights["bilm"])
+        softmax.load_state_dict(weights["softmax"])
+    except (RuntimeError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path}: does not fit the recipe or the vocabulary of the corpus ({_reason(error)}); "
+            f"use the recipe and the corpus that the run was started with"
+        ) from None
+
+
+def _foreign(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"{path}: not a checkpoint of elmokit ({reason}); remove it from the folder of the run"
+    )
+
+
+def _damage(path: Path) -> str | None:
+    """What is wrong with the bytes of a checkpoint, by its own checksums; None: nothing."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error,
+        EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError,
+    ) as error:  # fmt: skip
+        return _reason(error)
+    return None if broken is None else f"bad checksum of {broken}"
+
+
+class RunLog:
+    """Appends events to log.jsonl, to TensorBoard if that is installed, and shows them.
+
+    A resumed run drops what was logged after its checkpoint, so that the log reads as if the run
+    had never been interrupted.
+    """
+
+    def __init__(self, run: Path, resume_at: int, is_main: bool, is_over: bool = False) -> None:
+        """Open the log of the run in folder ``run``.
+
+        Args:
+            resume_at: Steps done so far; later events are dropped.
+            is_main: Only the main process writes.
+            is_over: No step is left to do: the final events will be written again.
+        """
+        self.path = run / "log.jsonl"
+        self.is_main = is_main
+        self.board = None
+        if not is_main:
+            return
+        kept = [
+            event
+            for event in read_log(self.path)
+            if event.get("step", 0) <= resume_at
+            and event["event"] != "stopped"
+            and not (is_over and _is_final(event))
+        ]
+        with replacing_file(self.path) as aside:
+            lines = "".join(json.dumps(event) + "\n" for event in kept)
+            aside.write_text(lines, encoding="utf-8")
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.board = SummaryWriter(str(run / "tensorboard"), purge_step=resume_at)
+        except ImportError:
+            pass
+
+    def write(self, event: str, step: int, message: str, **values: Any) -> None:
+        """Log an event with its values, and show ``message``."""
+        if not self.is_main:
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"event": event, "step": step, **values}) + "\n")
+        print(message, file=sys.stderr, flush=True)
+        if self.board is not None:
+            for name, value in values.items():
+                if isinstance(value, (int, float)):
+                    self.board.add_scalar(f"{event}/{name}", value, step)
+
+
+def _is_final(event: dict[str, Any]) -> bool:
+    return bool(event.get("is_final", False))
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The events of a log, in order.
+
+    A last line that a kill cut short is left out silently, other damaged lines with a warning.
+    """
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    events = []
+    for number, line in enumerate(lines, 1):
+        event = _parse_event(line)
+        if event is not None:
+            events.append(event)
+        elif number < len(lines):
+            print(
+                f"{path}: line {number} is damaged and left out; the curves lack it, the run and "
+                f"its weights are not affected",
+                file=sys.stderr,
+            )
+    return events
+
+
+def _parse_event(line: str) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_event = isinstance(event, dict) and "event" in event
+    return event if is_event else None
+
+
+@contextmanager
+def locked(run: Path) -> Iterator[None]:
+    """Hold the lock of a run's folder, which dies with the process; refuse if another holds it."""
+    run.mkdir(parents=True, exist_ok=True)
+    with (run / ".lock").open("a+", encoding="utf-8") as file:
+        if not _lock(file):
+            file.seek(0)
+            holder = file.read().strip()
+            raise InputError(
+                f"{run}: another process{f' ({holder})' if holder else ''} is training in this "
+                f"folder; wait for it, stop it, or choose another folder"
+            )
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+_NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+
+if sys.platform == "win32":
+
+    def _lock(file: IO[str]) -> bool:
+        """Lock a byte far behind the text: Windows forbids others to read what is locked."""
+        import msvcrt
+
+        file.seek(1 << 20)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _lock(file: IO[str]) -> bool:
+        """False if another process holds the lock; True too where the file system has no locks."""
+        try:
+            import fcntl
+        except ImportError:
+            return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return error.errno in _NO_LOCKS_HERE
+        return True

@@ -1,0 +1,1 @@
+"""FILES -> EXAMPLES: readers of the standard formats, the benchmark sets, and batches."""

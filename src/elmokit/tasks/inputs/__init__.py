@@ -1,0 +1,1 @@
+"""TOKENS -> VECTORS: what stands at the input of every task model."""

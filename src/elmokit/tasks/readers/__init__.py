@@ -1,1 +1,0 @@
-"""FILES -> EXAMPLES: one reader a format."""

@@ -1,0 +1,1 @@
+"""bilm-tf and AllenNLP: HDF5 weights with options.json."""

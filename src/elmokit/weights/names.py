@@ -1,0 +1,87 @@
+"""What users call a model -> where its files are: the one place that tells names from paths."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import elmokit
+from elmokit.errors import InputError
+
+DEFAULT_MODEL = "en-small"
+"""The model that ships with elmokit; what leaving a MODEL out means."""
+SHIPPED_MODELS = Path(elmokit.__file__).parent / "models"
+
+ModelName = str | Path | Sequence[str | Path] | None
+"""A name (``"en-small"``), a path, a pair of options and weights, or None for the default."""
+
+
+class ModelFiles(NamedTuple):
+    """Where a model is: a folder, a zip or an .hdf5 file, and options that lie elsewhere."""
+
+    path: Path
+    options: Path | None = None
+
+
+def shipped_names() -> list[str]:
+    """The names of the models that come with this installation."""
+    return sorted(path.parent.name for path in SHIPPED_MODELS.glob("*/config.json"))
+
+
+def find_model(model: ModelName = None) -> ModelFiles:
+    """The files of a model by its name, its path, or (options, weights) in either order.
+
+    An existing file or folder comes before a name: write ``./en-small`` to be sure.
+
+    >>> find_model("en-small").path.name
+    'en-small'
+    """
+    if model is None or model == "":
+        model = DEFAULT_MODEL
+    if not isinstance(model, (str, Path)):
+        return _find_pair(model)
+    path = Path(model).expanduser()
+    if path.exists():
+        return ModelFiles(path)
+    if str(model) in shipped_names():
+        return ModelFiles(SHIPPED_MODELS / str(model))
+    raise InputError(_advice(path, str(model)))
+
+
+def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
+    paths = [Path(part).expanduser() for part in pair]
+    if len(paths) != 2:
+        raise InputError(f"a pair of options and weights has two paths, got {len(paths)}")
+    options, weights = paths if paths[0].suffix == ".json" else reversed(paths)
+    for path in (options, weights):
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file")
+    if options.suffix != ".json":
+        raise InputError(f"{options}: expected the options.json that belongs to {weights}")
+    return ModelFiles(weights, options)
+
+
+def _advice(path: Path, text: str) -> str:
+    if text.startswith(("http://", "https://")):
+        return f"{text}: elmokit reads files, not addresses; download it first"
+    if Path(f"{path}.index").exists():
+        return checkpoint_advice(path)
+    if path.name != text:  # it looks like a path
+        return f"{path}: there is no such file or folder"
+    names = shipped_names()
+    if not names:
+        return (
+            f"{text}: there is no such file or folder, and this installation has no model of its "
+            f"own; give the path of a model, or train one with  elmokit train"
+        )
+    return (
+        f"{text}: there is no such file or folder, and no model of this name; the names are "
+        f"{', '.join(names)}"
+    )
+
+
+def checkpoint_advice(path: Path) -> str:
+    """What to do with a TensorFlow checkpoint."""
+    return (
+        f"{path}: this is a TensorFlow checkpoint; export it to HDF5 with bilm-tf's "
+        f"bin/dump_weights.py and give elmokit that file with its options.json"
+    )

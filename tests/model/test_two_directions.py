@@ -1,0 +1,63 @@
+import os
+import threading
+
+import pytest
+import torch
+
+from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> object:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def names(num_rows: int) -> tuple[str, str]:
+    def name() -> str:
+        return threading.current_thread().name
+
+    return run_both(name, name, CPU, num_rows)
+
+
+def test_each_direction_has_a_thread_of_its_own() -> None:
+    assert all(name.startswith("elmokit-direction") for name in names(ROWS_WORTH_A_THREAD))
+    assert torch.get_num_threads() == 2
+
+
+def test_few_rows_stay_on_the_callers_thread() -> None:
+    here = threading.current_thread().name
+    assert names(ROWS_WORTH_A_THREAD - 1) == (here, here)
+
+
+def test_an_error_in_a_direction_reaches_the_caller() -> None:
+    def fail() -> None:
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        run_both(lambda: 1, fail, CPU)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_makes_threads_of_its_own() -> None:
+    assert names(64)
+    child = os.fork()
+    if child == 0:
+        torch.set_num_threads(2)  # PyTorch gives a forked child one
+        os._exit(0 if names(64)[0].startswith("elmokit-direction") else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_threads_of_the_user_keep_their_number_of_torch_threads() -> None:
+    names(64)
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    assert found == [2]

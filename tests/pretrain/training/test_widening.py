@@ -1,0 +1,93 @@
+"""A model with wider cells computes what the small one did, and learns to do more."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_corpus import tiny_recipe, write_sentences
+
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLm
+from elmokit.pretrain.config import Recipe
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
+from elmokit.pretrain.export import export
+from elmokit.pretrain.training.initial_weights import first_weights
+from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.widening import widen_cells
+from elmokit.text.static_vectors import StaticVectors
+from elmokit.weights.load import load_pretrained
+
+
+def with_cells(recipe: Recipe, dim: int) -> Recipe:
+    return replace(recipe, model=replace(recipe.model, lstm=replace(recipe.model.lstm, dim=dim)))
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+def test_wider_cells_give_the_same_layers(factor: int) -> None:
+    torch.manual_seed(3)
+    config = tiny_recipe().model
+    narrow = BiLm(config).double().eval()
+    wide = widen_cells(narrow, factor * config.lstm.dim).double().eval()
+    table = torch.randn(6, config.lstm.projection_dim, dtype=torch.double)
+    index = torch.tensor([[2, 3, 4, 5], [5, 2, 0, 0]])
+    found, wanted = (bilm.layers(table, index, [4, 2]) for bilm in (wide, narrow))
+    torch.testing.assert_close(found, wanted, atol=1e-7, rtol=1e-6)
+    copies = wide.forward_lstm.layers[0].projection
+    assert copies is not None
+    first, second = copies[: config.lstm.dim], copies[config.lstm.dim : 2 * config.lstm.dim]
+    assert not torch.equal(first, second)  # else they would stay alike for ever
+
+
+@pytest.fixture(scope="module")
+def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("narrow")
+    train(tiny_recipe(max_tokens=240), tiny_data, folder / "run")
+    export(folder / "run", folder / "model")
+    return folder / "model"
+
+
+def test_a_run_may_begin_with_a_model_of_fewer_cells(
+    model: Path, tiny_data: Path, tmp_path: Path
+) -> None:
+    recipe = tiny_recipe(start_from=str(model), max_tokens=240)
+    wide = with_cells(recipe, 2 * recipe.model.lstm.dim)
+    bilm, _ = first_weights(wide, Corpus.open(tiny_data))
+    assert bilm.config.lstm.dim == 2 * recipe.model.lstm.dim
+    result = train(wide, tiny_data, tmp_path / "run")
+    assert result.perplexity is not None and np.isfinite(result.perplexity.mean)
+    with pytest.raises(InputError, match="differs from the recipe in lstm"):
+        first_weights(with_cells(recipe, 2 * recipe.model.lstm.dim + 1), Corpus.open(tiny_data))
+
+
+def test_words_the_model_lacks_get_rows_from_static_vectors(model: Path, tmp_path: Path) -> None:
+    """Known rows stay; a new word whose vector equals a known word's gets about its row."""
+    write_sentences(tmp_path / "text.txt", 50)
+    config = PrepareConfig(pretokenized=True, heldout=0.1, vocabulary_size=18)
+    prepare([str(tmp_path / "text.txt")], tmp_path / "data", config, quiet=True)
+    corpus = Corpus.open(tmp_path / "data")
+    trained = load_pretrained(model)
+    assert trained.output_words is not None
+    old = trained.output_words
+    new = [word for word in corpus.vocabulary.words if word not in old.vocabulary]
+    shared = [word for word in corpus.vocabulary.words[3:] if word in old.vocabulary]
+    assert new and len(shared) > 4
+    given = np.random.default_rng(1).normal(size=(len(shared), 2)).astype(np.float32)
+    twin = len(new) * [given[0]]
+    vectors = StaticVectors([*shared, *new], np.stack([*given, *twin]), "made up")
+    np.save(tmp_path / "vectors.npy", vectors.vectors)
+    (tmp_path / "words.txt").write_text("\n".join(vectors.words))
+
+    recipe = tiny_recipe(start_from=str(model), vectors=str(tmp_path))
+    _, softmax = first_weights(recipe, corpus)
+    for word in shared:
+        row = softmax.weight[corpus.vocabulary.id_of(word)]
+        assert torch.equal(row, old.softmax.weight[old.vocabulary.id_of(word)])
+    rows = np.stack([old.softmax.weight[old.vocabulary.id_of(w)].detach() for w in shared])
+    features = np.c_[given, np.ones(len(shared))]
+    fitted = np.linalg.lstsq(features, rows, rcond=None)[0]
+    for word in new:
+        found = softmax.weight[corpus.vocabulary.id_of(word)].detach().numpy()
+        np.testing.assert_allclose(found, features[0] @ fitted, atol=1e-4)
