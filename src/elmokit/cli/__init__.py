@@ -22,6 +22,7 @@ app = typer.Typer(
 def root(
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
+    """Run one of the commands below; without one, only ``--version`` does anything."""
     if version:
         from elmokit import __version__
 

@@ -217,6 +217,7 @@ class ElmoEmbedder:
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Vectors]:
+        """Return one array (L + 1, T, D) per tokenised sentence, in order."""
         return self.embedder.layers(batch)
 
     def embed_sentences(

@@ -44,6 +44,7 @@ class Batcher:
         self._characters = Utf8Characters(max_token_length)
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """Return the character ids of a batch of tokenised sentences."""
         shape = len(sentences), _longest(sentences) + 2, self._characters.max_characters
         ids = np.zeros(shape, dtype=np.int64)
         for row, sentence in enumerate(sentences):
@@ -60,6 +61,7 @@ class TokenBatcher:
         self._id_of = {word: number for number, word in enumerate(_words(self._path))}
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """Return the word ids of a batch of tokenised sentences."""
         ids = np.zeros((len(sentences), _longest(sentences) + 2), dtype=np.int64)
         for row, sentence in enumerate(sentences):
             wrapped = [BEGIN_OF_SENTENCE, *sentence, END_OF_SENTENCE]
@@ -77,6 +79,8 @@ class TokenBatcher:
 
 
 class BilmOps(TypedDict):
+    """What ``BidirectionalLanguageModel`` returns, under bilm-tf's keys."""
+
     lm_embeddings: Tensor  # (B, L + 1, T, D), without the markers
     lengths: Tensor  # (B,)
     token_embeddings: Tensor  # (B, T + 2, P)
@@ -133,6 +137,8 @@ class BidirectionalLanguageModel:
 
 
 class WeightedLayers(TypedDict):
+    """What ``weight_layers`` returns: bilm-tf's two keys and the module that was trained."""
+
     weighted_op: Tensor  # (B, T, D)
     regularization_op: Tensor
     mix: ScalarMix  # whose parameters the task trains

@@ -19,12 +19,16 @@ Layers = Literal["average", "top", "all"]
 
 
 class Candidates(TypedDict):
+    """The words that one direction proposes for one place, best first."""
+
     candidates: list[int]  # rows of the softmax, best first
     candidate_words: list[str]
     logp: list[float]  # probabilities, in spite of the name
 
 
 class Substitutes(TypedDict):
+    """One token and what each direction proposes in its place."""
+
     word: str
     forward: Candidates  # guessed from what stands before
     backward: Candidates  # guessed from what stands after

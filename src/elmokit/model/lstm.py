@@ -82,6 +82,7 @@ class ProjectedLstm(nn.Module):
         self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
+        """Initialise the weights at random; the bias is left as it is."""
         # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
         bound = (6 / (2 * self.config.projection_dim + 4 * self.config.dim)) ** 0.5
         nn.init.uniform_(self.input_weight, -bound, bound)
@@ -112,6 +113,7 @@ class LstmStack(nn.Module):
         self.layers = nn.ModuleList(ProjectedLstm(config) for _ in range(config.num_layers))
 
     def zero_state(self, num_rows: int) -> LstmState:
+        """Return a state of zeros for ``num_rows`` sentences."""
         like = self.layers[0].bias
         assert isinstance(like, Tensor)
         num_layers = self.config.num_layers

@@ -46,6 +46,7 @@ class Utf8Characters:
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; longer tokens are cut."""
         encoded = [token.encode("utf-8", "ignore") for token in tokens]  # drops lone surrogates
         ends = np.cumsum([0] + [len(word) for word in encoded])
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -89,6 +90,7 @@ class UnicodeCharacters:
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; unknown characters become ``<oov>``."""
         get, unknown = self.dictionary.get, self.dictionary["<oov>"]
         first, last = self.dictionary["<eow>"], self.dictionary["<bow>"]
         ids = np.full((len(tokens), self.max_characters), self._padding, dtype=np.int64)

@@ -26,13 +26,16 @@ class StaticVectors:
 
     @property
     def dim(self) -> int:
+        """The width of a vector."""
         return int(self.vectors.shape[1])
 
     def row(self, word: str) -> int | None:
+        """The row of a word as written, else in lower case; None if it has no vector."""
         row = self._row_of.get(word)
         return self._row_of.get(word.lower()) if row is None else row
 
     def vector(self, word: str) -> Floats | None:
+        """The vector (D,) of a word; None if it has none."""
         row = self.row(word)
         return None if row is None else self.vectors[row]
 

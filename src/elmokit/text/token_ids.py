@@ -50,6 +50,7 @@ class TokenIndexer:
 
     @classmethod
     def utf8(cls, max_characters: int = 50) -> "TokenIndexer":
+        """An indexer for models that read UTF-8 characters, as most do."""
         return cls(characters=Utf8Characters(max_characters))
 
     def encode(self, tokens: Sequence[str]) -> TokenIds:
@@ -78,4 +79,5 @@ def word_table_ids(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def word_table_size(num_words: int) -> int:
+    """The number of rows of a word table for so many words."""
     return num_words + _MASK_ROWS

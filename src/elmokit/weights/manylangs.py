@@ -40,10 +40,12 @@ Tensors = dict[str, Tensor]
 
 
 def is_manylangs(folder: Path) -> bool:
+    """Whether a folder looks like an ELMoForManyLangs model."""
     return (folder / "token_embedder.pkl").is_file() or (folder / "encoder.pkl").is_file()
 
 
 def read_manylangs(folder: Path) -> PretrainedModel:
+    """Read an ELMoForManyLangs model from its folder."""
     settings = _read_settings(folder)
     embedder = _read_part(folder / "token_embedder.pkl")
     encoder = _read_part(folder / "encoder.pkl")

@@ -10,6 +10,8 @@ from elmokit.text.token_ids import TokenIndexer
 
 @dataclass
 class PretrainedModel:
+    """A biLM with all that is needed to use it, as every reader of ``weights/`` returns it."""
+
     bilm: BiLm
     indexer: TokenIndexer
     format: str
@@ -25,4 +27,5 @@ class PretrainedModel:
 
     @property
     def config(self) -> ModelConfig:
+        """The shape of the biLM."""
         return self.bilm.config

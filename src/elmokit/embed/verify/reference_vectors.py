@@ -17,6 +17,8 @@ SENTENCE_INDEX = "sentence_to_index"
 
 
 class ExpectedSentence(NamedTuple):
+    """One sentence with the vectors that another program computed for it."""
+
     key: str
     tokens: list[str]
     vectors: Array  # (L + 1, T, D), (T, D), or (2, T, P) for the two directions of the top layer

@@ -11,6 +11,7 @@ from elmokit.weights.pretrained import PretrainedModel
 
 
 def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
+    """Read the model in a folder; ``need_softmax=False`` leaves its softmax on disk."""
     model = read_bilm_tf_files(find_bilm_tf(folder), need_softmax=need_softmax)
     model.source = str(folder)
     model.card = card_of_meta(folder) | model.card
@@ -18,6 +19,7 @@ def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> Pretraine
 
 
 def read_bilm_tf_files(files: "BilmTfFiles", *, need_softmax: bool = True) -> PretrainedModel:
+    """Read a model whose files are known."""
     return read_bilm_tf(
         files.weights,
         files.options,
@@ -100,6 +102,7 @@ def options_beside(weights: Path) -> Path:
 
 
 def vocabulary_beside(weights: Path) -> Path | None:
+    """The vocabulary in the folder of a file of weights, if there is one."""
     folder = weights.parent
     candidates = [folder / "vocab.txt", folder / "vocab.txt.gz", *sorted(folder.glob("vocab*.txt"))]
     return next((path for path in candidates if path.is_file()), None)

@@ -22,6 +22,8 @@ class Turn(NamedTuple):
 
 
 class Place(NamedTuple):
+    """A dataset of a bilm-tf file and the parameters of ours that it holds."""
+
     dataset: str
     parameters: tuple[str, ...]
     turn: Turn
@@ -90,6 +92,7 @@ def _char_cnn_places(num_highway: int, num_groups: int) -> list[Place]:
 
 
 def full_cell_name(direction: int, layer: int) -> str:
+    """The HDF5 group of one LSTM cell, as bilm-tf names it."""
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
 
 
