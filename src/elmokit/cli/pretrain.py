@@ -128,7 +128,7 @@ def predict(
     top: Annotated[int, typer.Option("--top", min=1, help="How many words.")] = 10,
     device: Device = "cpu",
 ) -> None:
-    """Predict the word in a blank: by what stands before it, after it, and both."""
+    """Predict the word in a blank: from the words before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
 
     *names, text = words

@@ -58,7 +58,10 @@ def demo(
 
 @app.command(cls=accepting(FORMER_PICTURE))
 def compare(
-    word: Annotated[str, typer.Argument(help="A word that stands once in each sentence.")],
+    word: Annotated[
+        str,
+        typer.Argument(help="A word of each sentence, marked as *word* where it occurs twice."),
+    ],
     sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,

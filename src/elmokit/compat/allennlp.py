@@ -246,7 +246,7 @@ class ElmoEmbedder:
         forget_sentences: bool = False,
         use_sentence_keys: bool = False,
     ) -> None:
-        """One tokenised sentence a line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
+        """One tokenised sentence per line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
 
         With ``use_sentence_keys`` a sentence that comes twice is written once (its vectors are
         the same), and a slash in a key becomes an underscore.

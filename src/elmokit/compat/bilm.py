@@ -100,7 +100,7 @@ class BidirectionalLanguageModel:
     ) -> None:
         """``max_batch_size`` is accepted; a batch may have any size."""
         if not use_character_inputs and embedding_weight_file is None:
-            raise InputError("token ids as inputs need the embedding_weight_file they stand for")
+            raise InputError("token ids as inputs need the embedding_weight_file that they index")
         pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
         self._bilm, self._indexer = pretrained.bilm, pretrained.indexer
         self._vectors = None
@@ -204,7 +204,7 @@ def _longest(sentences: Sequence[Sequence[str]]) -> int:
 
 
 def _words(path: Path) -> list[str]:
-    """Any list of words, one a line; ``<UNK>`` need not be among them."""
+    """Any list of words, one per line; ``<UNK>`` need not be among them."""
     with open(path, encoding="utf-8", newline="\n") as lines:
         words = [line.strip() for line in lines]
     while words and not words[-1]:

@@ -22,7 +22,7 @@ class Embedder:
     def sents2elmo(
         self, sents: Sequence[Sequence[str]], output_layer: int = AVERAGE
     ) -> list[Vectors]:
-        """One array a sentence, in order: (T, D), or (L + 1, T, D) for all layers.
+        """One array per sentence, in order: (T, D), or (L + 1, T, D) for all layers.
 
         ``output_layer``: 0 the tokens, 1 and 2 the LSTMs, -1 the average, -2 all of them.
         """

@@ -86,18 +86,18 @@ def _fasta_files(path: Path) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """SeqVec's own options; ``--protein`` means one mean vector a protein, as it did there."""
+    """SeqVec's own options; ``--protein`` means one mean vector per protein, as it did there."""
     parser = argparse.ArgumentParser(description="ELMo vectors of proteins in FASTA files.")
     parser.add_argument("-i", "--input", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=Path("model"))
-    parser.add_argument("--protein", action="store_true", help="one mean vector a protein")
+    parser.add_argument("--protein", action="store_true", help="one mean vector per protein")
     parser.add_argument("--batchsize", type=int, default=15000, help="residues at once")
     parser.add_argument("--split-char", default="|")
     parser.add_argument("--id", type=int, default=1, help="field of the header; -1: all of it")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--layer", choices=list(LAYERS), default="sum")
-    parser.add_argument("--silent", action="store_true", help="accepted; it never talks")
+    parser.add_argument("--silent", action="store_true", help="accepted; has no effect")
     options = parser.parse_args(arguments)
     embeddings = get_embeddings(
         options.input, options.model, options.split_char, options.id, options.cpu,

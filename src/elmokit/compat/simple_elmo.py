@@ -30,8 +30,8 @@ class Substitutes(TypedDict):
     """One token and what each direction proposes in its place."""
 
     word: str
-    forward: Candidates  # guessed from what stands before
-    backward: Candidates  # guessed from what stands after
+    forward: Candidates  # predicted from the words before
+    backward: Candidates  # predicted from the words after
 
 
 class ElmoModel:

@@ -153,7 +153,7 @@ class Embedder:
         return tokenize(text)
 
     def tokens_of(self, sentence: Sentence) -> list[str]:
-        """The tokens that a sentence's vectors stand for."""
+        """The tokens of a sentence, one for each of its vectors."""
         return tokens_of(sentence)
 
     def settle(self, sentences: Iterable[Sentence]) -> None:

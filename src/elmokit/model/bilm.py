@@ -60,7 +60,7 @@ class BiLm(nn.Module):
 
     Three ways to run it, from the vectors of a batch's distinct tokens: ``layers`` (every
     sentence on its own), ``carry`` (sentences that continue from a state) and ``forward`` (rows
-    as they stand, markers included).
+    as given, markers included).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -121,7 +121,7 @@ class BiLm(nn.Module):
     def forward(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """Rows as they stand: whoever wants markers around a sentence puts them there."""
+        """Run rows as given: a caller who wants markers around a sentence adds them."""
         packing = pack(lengths, rows.shape[1], table.device)
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)

@@ -65,7 +65,7 @@ class CharCnn(nn.Module):
         """``longest``: no row has characters, padding aside, beyond this many positions.
 
         Padding has a vector of its own and takes part in the maximum, but one window of nothing
-        but padding is as good as all of them: what lies further right is never computed.
+        but padding is as good as all of them: anything further right is never computed.
         """
         if longest is not None:
             widest = max(width for width, _ in self.config.filters)

@@ -24,7 +24,7 @@ PROJECTED_TABLE_BYTES = 256 * 2**20
 
 
 class LstmWeights(NamedTuple):
-    """One layer; the gates' columns stand i, f, o, j."""
+    """One layer; the order of the gates' columns is i, f, o, j."""
 
     input_weight: Tensor  # (P, 4H)
     hidden_weight: Tensor  # (P, 4H)

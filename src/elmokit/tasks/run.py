@@ -218,8 +218,8 @@ def predict_task(
 ) -> Iterator[tuple[Any, Any]]:
     """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time.
 
-    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. What
-    stands before a line that cannot be read is answered before the error is raised.
+    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. The
+    lines before one that cannot be read are answered before the error is raised.
     """
     waiting: list[Any] = []
     num_answered = 0

@@ -61,7 +61,7 @@ class Utf8Characters:
     def encode_bytes(
         self, letters: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: Ids
     ) -> Ids:
-        """Encode N words lying in one buffer of bytes, without a Python object a word."""
+        """Encode N words in one buffer of bytes, without a Python object for each word."""
         room = self.max_characters - 2
         lengths = np.minimum(lengths, room)  # (N,)
         column = np.arange(room)

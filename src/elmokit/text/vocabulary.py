@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 30
 
 
 class Vocabulary:
-    """Words in order of their ids; the markers may stand anywhere, ours stand first.
+    """Words in order of their ids; the markers may be anywhere, in our own files they are first.
 
     >>> Vocabulary(["<S>", "</S>", "<UNK>", "the"]).ids(["the", "zyx"]).tolist()
     [3, 2]

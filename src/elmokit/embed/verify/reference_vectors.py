@@ -47,7 +47,7 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
         if vectors.shape[-2] != len(tokens):
             raise InputError(
                 f"{path}: {key!r} has vectors of {vectors.shape[-2]} tokens, but its sentence has "
-                f"{len(tokens)}; give the sentences tokenised as they were, separated by blanks"
+                f"{len(tokens)}; give the sentences tokenised as they were, separated by spaces"
             )
         found.append(ExpectedSentence(key, tokens, vectors))
     return found
@@ -125,7 +125,7 @@ def _tokens_of(
     reason = "lists a repeated sentence only once" if index else "holds no sentences"
     raise InputError(
         f"{path}: {reason}, so {key!r} cannot be compared; give the text that was embedded too, "
-        f"one sentence a line, tokens separated by blanks"
+        f"one sentence per line, tokens separated by spaces"
     )
 
 

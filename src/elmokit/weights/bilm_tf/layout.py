@@ -54,7 +54,7 @@ def find_bilm_tf(folder: Path) -> BilmTfFiles:
 
 
 def files_of(weights: Path, options: Path | None = None) -> BilmTfFiles:
-    """What lies beside one file of weights and belongs to it."""
+    """The files beside one file of weights that belong to it."""
     is_word_model = not _holds(weights, "char_embed") and not _holds(weights, "embedding")
     return BilmTfFiles(
         weights,
@@ -77,7 +77,7 @@ def _softmax_beside(weights: Path) -> Path | None:
 
 
 def _embedding_beside(weights: Path) -> Path | None:
-    """The rows of a word-id model, where they stand in a file of their own."""
+    """The rows of a word-id model, where they are in a file of their own."""
     for path in sorted(weights.parent.iterdir()):
         if path.suffix in (".hdf5", ".h5") and path != weights and _holds(path, "embedding"):
             return path

@@ -1,7 +1,7 @@
 """Where each dataset of a bilm-tf file belongs in our model, and how it is turned.
 
 One table, used in two directions by reader and writer, so both are exact to the bit.
-Files keep the gates i, j, f, o; our columns stand i, f, o, j (see model/lstm.py). The +1 of the
+Files keep the gates i, j, f, o; our columns are i, f, o, j (see model/lstm.py). The +1 of the
 forget gate is in neither: it is added at run time.
 """
 
