@@ -1,21 +1,16 @@
 """The commands and options that elmokit's command line has, asked from the command line itself."""
 
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import typer.main
 
-from elmokit.cli import (
-    analyse,  # noqa: F401  imported, as the rest, for its commands
-    app,
-    corpus,  # noqa: F401
-    embedding,  # noqa: F401
-    pretrain,  # noqa: F401
-    report,  # noqa: F401
-    tasks,  # noqa: F401
-    words,  # noqa: F401
-)
+import elmokit.cli
 
+for _module in iter_modules(elmokit.cli.__path__):  # each adds its commands to ``app``
+    import_module(f"elmokit.cli.{_module.name}")
 
 Command = Any
 """Of click, or of the copy of click that newer versions of typer bring along."""
@@ -23,7 +18,7 @@ Command = Any
 
 def find_command(arguments: list[str]) -> tuple[Command, list[str]]:
     """The command that the first words name, and the words after them."""
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(elmokit.cli.app)
     rest = list(arguments)
     while _subcommands(command) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
@@ -62,7 +57,7 @@ def check_usage(arguments: list[str]) -> None:
 
 def all_options(command: Command | None = None) -> Iterator[str]:
     """The options of all commands."""
-    command = command or typer.main.get_command(app)
+    command = command or typer.main.get_command(elmokit.cli.app)
     yield from visible_options(command)
     for one in _subcommands(command).values():
         yield from all_options(one)

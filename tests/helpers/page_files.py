@@ -14,7 +14,7 @@ from tiny_senses import write_senses
 from elmokit.embed.files.command import EmbedOptions, run_embed
 
 FASTA = ">sp|P1|ONE\nMKVLA\n>sp|P2|TWO\nGGH\n"
-WORDS = "the a play made ball Broadway cat dog saw . Rome Oslo Ann Bob".split()
+WORDS = ["the", "a", "play", "made", "ball", "Broadway", "cat", "dog", "saw", ".", "Rome", "Ann"]
 PUBLISHED = "elmo_2x4096_512_2048cnn_2xhighway"
 TAGGED = "".join(
     f"1\tthe\t_\t_\tDT\t_\t_\t_\t_\t_\n2\t{noun}\t_\t_\tNN\t_\t_\t_\t_\t_\n\n"
