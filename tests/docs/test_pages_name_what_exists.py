@@ -77,6 +77,19 @@ def test_every_command_in_a_sentence_exists(path: Path) -> None:
 
 
 @every_page
+def test_every_make_target_and_extra_exists(path: Path) -> None:
+    page = read_page(path)
+    commands = [command for block in page.blocks for command in block.commands]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make ([\w-]+)", "\n".join([*commands, *page.spans]), re.MULTILINE):
+        assert f"\n{target}:" in makefile, f"there is no make {target}"
+    extras = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("optional-dep")[1]
+    for names in re.findall(r"(?:elmokit|\.)\[([\w,]+)\]", page.text):
+        for name in names.split(","):
+            assert f"\n{name} = [" in extras, f"there is no extra {name}"
+
+
+@every_page
 def test_every_option_in_a_sentence_exists(path: Path) -> None:
     scripts = (ROOT / "benchmarks").glob("*.py")
     sources = [script.read_text(encoding="utf-8") for script in scripts]

@@ -10,7 +10,8 @@ from elmokit.errors import InputError, in_one_sentence
 
 app = typer.Typer(
     name="elmokit",
-    help="Deep contextualized word representations (ELMo): pretrain, embed, plug in, analyse.",
+    help="Deep contextualized word representations (ELMo): "
+    "pretrain, embed, use in task models, analyse.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

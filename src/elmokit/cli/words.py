@@ -134,7 +134,7 @@ def neighbours(
     ],
     model: Encoder = DEFAULT_MODEL,
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
-    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many neighbours.")] = 5,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of neighbours.")] = 5,
     static: Static = None,
     json: Json = None,
     markdown: Markdown = False,
