@@ -1,8 +1,10 @@
-"""Every public definition says what it is for."""
+"""Every public definition says what it is for, and the examples in docstrings are true."""
 
 import ast
+import doctest
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,11 @@ import elmokit
 
 SOURCE = Path(elmokit.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
+MODULES_WITH_EXAMPLES = [
+    ".".join(("elmokit", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+    for path in FILES
+    if ">>> " in path.read_text(encoding="utf-8")
+]
 SAID_ELSEWHERE = ("overload", ".setter")  # the definition they belong to has the docstring
 
 
@@ -52,3 +59,9 @@ def test_an_exported_name_and_its_members_answer_help(name: str) -> None:
     for one in (exported, *callables):
         assert (one.__doc__ or "").strip(), one
         assert not str(one.__doc__).startswith(f"{name}("), "the signature is no description"
+
+
+@pytest.mark.parametrize("name", MODULES_WITH_EXAMPLES)
+def test_the_examples_in_docstrings_give_what_they_show(name: str) -> None:
+    result = doctest.testmod(import_module(name))
+    assert result.attempted and not result.failed

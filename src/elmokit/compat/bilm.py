@@ -88,7 +88,7 @@ class BilmOps(TypedDict):
 
 
 class BidirectionalLanguageModel:
-    """Called with ids, it computes at once; every sentence starts from zeros."""
+    """bilm-tf's biLM, computed when it is called with ids; every sentence starts from zeros."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class BidirectionalLanguageModel:
 
     @torch.no_grad()
     def __call__(self, ids: Ids | Tensor) -> BilmOps:
-        """What ``Batcher`` or ``TokenBatcher`` made of a batch."""
+        """Compute the layers of a batch; ``ids`` come from ``Batcher`` or ``TokenBatcher``."""
         given = torch.as_tensor(ids).long().to(self._bilm.device)
         if self._vectors is None:
             batch = batch_character_ids(given, self._indexer)
@@ -152,7 +152,7 @@ def weight_layers(
     do_layer_norm: bool = False,
     mix: ScalarMix | None = None,
 ) -> WeightedLayers:
-    """One trainable mix of the layers, times gamma.
+    """Mix the layers with trainable weights and gamma.
 
     TensorFlow shared the weights of one ``name`` through a variable scope; here the ``mix`` of
     an earlier result is passed on. Layer norm is per token, never over the batch.

@@ -11,10 +11,10 @@ AVERAGE, ALL_LAYERS = -1, -2
 
 
 class Embedder:
-    """Any model that elmokit reads, a folder of theirs first of all."""
+    """ELMoForManyLangs' ``Embedder``; reads its models, and any other that elmokit reads."""
 
     def __init__(self, model_dir: str | Path, batch_size: int = 64) -> None:
-        """``batch_size`` is accepted; sentences are grouped by their length anyway."""
+        """``batch_size`` is accepted and has no effect: sentences are grouped by length."""
         self.model_dir = model_dir
         self.batch_size = batch_size
         self.embedder = ElmokitEmbedder(load_pretrained(model_dir, need_softmax=False))

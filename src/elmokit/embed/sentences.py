@@ -19,7 +19,7 @@ _SHOWN_CHARACTERS = 40
 
 
 class EmbeddedText(NamedTuple):
-    """A text's tokens beside their vectors."""
+    """The tokens of a text, their offsets and their vectors."""
 
     tokens: list[str]
     offsets: list[tuple[int, int]] | None

@@ -60,7 +60,11 @@ def find_places(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> Pl
 
 
 def batch_tokens(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> TokenBatch:
-    """Lists of tokens -> the tensors that ``Elmo`` reads.
+    """Turn lists of tokens into the tensors that ``Elmo`` reads.
+
+    Args:
+        sentences: lists of tokens; for raw strings use ``Elmo.batch``.
+        indexer: that of the model, ``Embedder.indexer`` or ``Elmo.indexer``.
 
     >>> batch_tokens([["a", "rose", "is", "a", "rose"]], TokenIndexer.utf8()).rows.tolist()
     [[2, 3, 4, 2, 3]]

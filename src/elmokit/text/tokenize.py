@@ -31,7 +31,7 @@ _CLOSERS = frozenset("]})>\"'»”’")
 
 
 class Token(NamedTuple):
-    """A piece of a text; ``text`` is always exactly ``text[start:end]`` of the original."""
+    """A token and its character offsets: ``text`` is exactly ``original[start:end]``."""
 
     text: str
     start: int

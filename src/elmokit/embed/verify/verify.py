@@ -114,7 +114,14 @@ def verify(
     sentences: Path | None = None,
     max_sentences: int = MAX_SENTENCES,
 ) -> VerifyReport:
-    """``sentences``: the text behind ``expected``, where the file does not hold it itself."""
+    """Check a model, and compare it with vectors that another program computed with it.
+
+    Args:
+        elmo: the model.
+        expected: a file of vectors; see docs/formats.md for what can be read.
+        sentences: the text of these vectors, if their file does not contain it.
+        max_sentences: how many sentences to compare.
+    """
     recorded = [] if expected is None else read_expected(expected, sentences, max_sentences)
     return VerifyReport(
         info=info(elmo.pretrained),

@@ -1,4 +1,4 @@
-"""Optimisers: dense for the biLM, row by row for the softmax, and the rate they follow."""
+"""Optimizers: dense for the biLM, row by row for the softmax, and their learning rate."""
 
 import math
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from elmokit.pretrain.training.objective import SoftmaxGradient
 
 
 class Optimizers:
-    """Both optimisers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
+    """Both optimizers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
 
     def __init__(
         self,
