@@ -1,6 +1,7 @@
 """The commands and options that elmokit's command line has, asked from the command line itself."""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -16,9 +17,14 @@ Command = Any
 """Of click, or of the copy of click that newer versions of typer bring along."""
 
 
+@cache
+def _root() -> Command:
+    return typer.main.get_command(elmokit.cli.app)
+
+
 def find_command(arguments: list[str]) -> tuple[Command, list[str]]:
     """The command that the first words name, and the words after them."""
-    command = typer.main.get_command(elmokit.cli.app)
+    command = _root()
     rest = list(arguments)
     while _subcommands(command) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
@@ -57,7 +63,7 @@ def check_usage(arguments: list[str]) -> None:
 
 def all_options(command: Command | None = None) -> Iterator[str]:
     """The options of all commands."""
-    command = command or typer.main.get_command(elmokit.cli.app)
+    command = command or _root()
     yield from visible_options(command)
     for one in _subcommands(command).values():
         yield from all_options(one)

@@ -1,9 +1,9 @@
 """VECTORS -> ANSWERS: six task models, with and without ELMo.
 
-    from elmokit.tasks import eval_task, train_task
+from elmokit.tasks import eval_task, train_task
 
-    train_task("ner", "train.conll", "dev.conll", "runs/ner", elmo="en-small")
-    eval_task("runs/ner", "test.conll").main
+train_task("ner", "train.conll", "dev.conll", "runs/ner", elmo="en-small")
+eval_task("runs/ner", "test.conll").main
 """
 
 from importlib import import_module
