@@ -92,7 +92,7 @@ def wait_for(ask: Callable[[], T | None], process: "subprocess.Popen[bytes]") ->
             sys.exit(f"the run ended before its last kill, with status {process.returncode}")
         if time.monotonic() > deadline:
             process.terminate()
-            sys.exit(f"the run did not go on within {PATIENCE:.0f} s of a kill")
+            sys.exit(f"the run did not resume within {PATIENCE:.0f} s of a kill")
         time.sleep(0.0005)
     return answer
 

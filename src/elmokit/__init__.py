@@ -2,8 +2,10 @@
 
     text -> tokens -> character ids -> token vectors -> biLM layers -> mix -> task
 
->>> elmo = elmokit.load("en-small")                      # doctest: +SKIP
->>> vectors = elmo.embed(["I like apples."])             # doctest: +SKIP
+>>> import elmokit
+>>> elmo = elmokit.load("en-small")
+>>> elmo.embed(["I like apples."])[0].shape
+(4, 512)
 """
 
 from importlib import import_module

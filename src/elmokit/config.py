@@ -75,6 +75,7 @@ class CharCnnConfig:
 
     @property
     def num_filters(self) -> int:
+        """The filters of all widths together: F, the width of the CNN's output."""
         return sum(number for _, number in self.filters)
 
 

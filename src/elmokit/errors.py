@@ -1,4 +1,4 @@
-"""The one exception a user should ever meet: bad input, said in one sentence."""
+"""The one exception that a user should ever see: bad input, reported in one sentence."""
 
 
 class InputError(ValueError):

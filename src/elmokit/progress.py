@@ -27,6 +27,7 @@ class Meter:
         return self.done / max(time.monotonic() - self.started, 1e-9)
 
     def advance(self, amount: int = 1, note: str = "") -> None:
+        """Count ``amount`` more units as done; ``note`` is shown beside them."""
         self.done += amount
         self._show(note)
 

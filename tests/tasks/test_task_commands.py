@@ -250,6 +250,6 @@ def test_a_run_on_rounded_layers_goes_on_with_those_alone(
                    config=configured("ner", None, SMALL), cache=cache, quiet=True)  # fmt: skip
 
     train("float16")
-    with pytest.raises(InputError, match="go on with --cache-precision float16"):
+    with pytest.raises(InputError, match="resume it with --cache-precision float16"):
         train("float32")
     train("float16")

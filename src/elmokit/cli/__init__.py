@@ -10,7 +10,8 @@ from elmokit.errors import InputError, in_one_sentence
 
 app = typer.Typer(
     name="elmokit",
-    help="Deep contextualized word representations (ELMo): pretrain, embed, plug in, analyse.",
+    help="Deep contextualized word representations (ELMo): "
+    "pretrain, embed, use in task models, analyse.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -22,6 +23,7 @@ app = typer.Typer(
 def root(
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
+    """Run one of the commands below; without one, only ``--version`` does anything."""
     if version:
         from elmokit import __version__
 

@@ -51,7 +51,7 @@ def pos(
     *,
     data: Annotated[Path, typer.Option(help="Folder of *-{train,dev,test}.conllu with XPOS tags.")],
     train_sentences: Annotated[
-        int | None, typer.Option(help="Use fewer training sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer training sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
     picture: Picture = None,
@@ -83,7 +83,7 @@ def senses(
         str, typer.Option(help="Evaluation sets, separated by commas.")
     ] = "senseval2,senseval3,semeval2007,semeval2013,semeval2015",
     semcor_sentences: Annotated[
-        int | None, typer.Option(help="Use fewer SemCor sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer SemCor sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
     picture: Picture = None,
@@ -113,9 +113,10 @@ def sense_separation(
     *,
     data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
     per_sense: Annotated[
-        int, typer.Option(min=2, help="Occurrences of each sense to draw, and required.")
+        int,
+        typer.Option(min=2, help="Occurrences sampled per sense; lemmas with fewer are left out."),
     ] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     picture: Picture = None,
     json: Json = None,
     markdown: Markdown = False,
@@ -161,7 +162,7 @@ def perplexity(
     markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
-    """Measure perplexity on held-out text, beside a Kneser-Ney n-gram on the same words."""
+    """Measure perplexity on held-out text, compared with a Kneser-Ney n-gram model."""
     from elmokit.analysis.encoders.opening import Models
     from elmokit.analysis.lm.kneser_ney import parse_seen
     from elmokit.analysis.lm.perplexities import perplexities, perplexity_table
@@ -235,7 +236,7 @@ def efficiency(
         str, typer.Option(help="Shares of the training data, in percent.")
     ] = "0.1,1,10,100",
     pictures: Annotated[
-        Path | None, typer.Option(help="Draw the curves too, into this folder.")
+        Path | None, typer.Option(help="Also draw the curves, into this folder.")
     ] = None,
     json: Json = None,
     markdown: Markdown = False,

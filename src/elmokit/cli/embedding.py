@@ -18,7 +18,7 @@ ModelArgument = Annotated[
 
 
 def _tidy_up_when_terminated() -> None:
-    """A signal ends the command as an error does, so that nothing half-written is left."""
+    """A signal ends the command as an error does, so that no incomplete file is left."""
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
@@ -53,11 +53,13 @@ def embed(
         bool, typer.Option("--float16", help="Half the size, rounded to three digits.")
     ] = False,
     start: Annotated[
-        str, typer.Option(help="State every sentence starts from: fresh or settled.")
+        str, typer.Option(help="Initial LSTM state of every sentence: fresh (zeros) or settled.")
     ] = "fresh",
-    batch_tokens: Annotated[int, typer.Option(help="Tokens computed at once.", min=1)] = 8192,
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens per batch; limits the memory.", min=1)
+    ] = 8192,
     forget_sentences: Annotated[
-        bool, typer.Option("--forget-sentences", help="Leave out the sentences and tokens.")
+        bool, typer.Option("--forget-sentences", help="Do not store the sentences and tokens.")
     ] = False,
     protein: Annotated[
         bool, typer.Option("--protein", help="Inputs are FASTA files; each residue is a token.")
@@ -65,13 +67,13 @@ def embed(
     id_field: Annotated[
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
-    split_char: Annotated[str, typer.Option(help="What separates those fields.")] = "|",
+    split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
     device: Device = "cpu",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Write the vectors of every token: one array per sentence, under the keys 0, 1, 2, ...
+    """Compute one vector per token; write one array per sentence, under the keys 0, 1, 2, ...
 
-    HDF5 files are laid out as AllenNLP's elmo command wrote them.
+    HDF5 files have the layout of AllenNLP's elmo command.
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
@@ -100,7 +102,7 @@ def embed(
 
 @app.command()
 def info(model: ModelArgument = DEFAULT_MODEL) -> None:
-    """Print what a model is: format, sizes, parameters, layers, vocabulary, licence."""
+    """Describe a model: format, sizes, parameters, layers, vocabulary, licence."""
     from elmokit.weights.info import info as describe
     from elmokit.weights.load import load_pretrained
 
@@ -116,7 +118,7 @@ def convert(
         str | None,
         typer.Option(
             "--format",
-            help="native (safetensors) or bilm-tf (HDF5). Default: the one that MODEL is not in.",
+            help="native (safetensors) or bilm-tf (HDF5). Default: the other format.",
         ),
     ] = None,
     float16: Annotated[bool, typer.Option("--float16", help="Native only: half the size.")] = False,
@@ -129,7 +131,7 @@ def convert(
         ),
     ] = None,
 ) -> None:
-    """Write a model in another format, exactly."""
+    """Convert a model to another format; nothing is rounded unless --float16 is given."""
     from elmokit.embed.files.command import run_convert
 
     _tidy_up_when_terminated()
@@ -140,15 +142,16 @@ def convert(
 def verify(
     model: ModelArgument = DEFAULT_MODEL,
     expected: Annotated[
-        Path | None, typer.Option(help="Vectors that another program made with this model.")
+        Path | None, typer.Option(help="Vectors that another program computed with this model.")
     ] = None,
     sentences: Annotated[
-        Path | None, typer.Option(help="Their text, if that file does not contain it.")
+        Path | None,
+        typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
 ) -> None:
     """Check a model, print the statistics of its layers, compare with another program's vectors.
 
-    The exit status is 1 where the vectors differ.
+    The exit status is 1 if the vectors differ.
     """
     from elmokit.embed.load import load
     from elmokit.embed.verify.verify import verify as check

@@ -58,7 +58,10 @@ def demo(
 
 @app.command(cls=accepting(FORMER_PICTURE))
 def compare(
-    word: Annotated[str, typer.Argument(help="A word that stands once in each sentence.")],
+    word: Annotated[
+        str,
+        typer.Argument(help="A word of each sentence, marked as *word* where it occurs twice."),
+    ],
     sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,
@@ -131,7 +134,7 @@ def neighbours(
     ],
     model: Encoder = DEFAULT_MODEL,
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
-    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many neighbours.")] = 5,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of neighbours.")] = 5,
     static: Static = None,
     json: Json = None,
     markdown: Markdown = False,

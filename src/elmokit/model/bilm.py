@@ -31,7 +31,7 @@ class BiLmState(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """B"""
+        """B, the number of sentences."""
         return self.forward.hidden.shape[1]
 
     def to(self, device: str | torch.device) -> "BiLmState":
@@ -60,7 +60,7 @@ class BiLm(nn.Module):
 
     Three ways to run it, from the vectors of a batch's distinct tokens: ``layers`` (every
     sentence on its own), ``carry`` (sentences that continue from a state) and ``forward`` (rows
-    as they stand, markers included).
+    as given, markers included).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -82,12 +82,12 @@ class BiLm(nn.Module):
         return self.config.lstm.num_layers + 1
 
     def train(self, mode: bool = True) -> "BiLm":
-        """As every module's; forgets what was computed from the weights."""
+        """Set the training mode, as in every module; drops what was cached from the weights."""
         self._opened = None
         return super().train(mode)
 
     def zero_state(self, num_rows: int) -> BiLmState:
-        """The state of ``num_rows`` sentences that nothing came before."""
+        """A state of zeros for ``num_rows`` sentences."""
         return BiLmState(
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
         )
@@ -111,7 +111,7 @@ class BiLm(nn.Module):
     def carry(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """The same, but each sentence continues from its own row of ``state``."""
+        """Like ``layers``, but each sentence continues from its own row of ``state``."""
         output: BiLmOutput = self(table, *add_markers(rows, lengths), state)
         places = torch.arange(rows.shape[1], device=rows.device)
         inside = places < torch.tensor(lengths, device=rows.device)[:, None]  # (B, T)
@@ -121,7 +121,7 @@ class BiLm(nn.Module):
     def forward(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """Rows as they stand: whoever wants markers around a sentence puts them there."""
+        """Run rows as given: a caller who wants markers around a sentence adds them."""
         packing = pack(lengths, rows.shape[1], table.device)
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)

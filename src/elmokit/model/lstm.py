@@ -7,7 +7,7 @@ For layer l at step t, with gates i, f, o and candidate j:
     h_t = clip( (sigmoid(o) * tanh(c_t)) W_p )
     output_t = h_t                from the second layer on, h_t + x_t (the skip connection)
 
-Files keep the gates as i, j, f, o; here they stand i, f, o, j, so that one sigmoid covers three.
+Files keep the gates as i, j, f, o; ours are i, f, o, j, so that one sigmoid covers three.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,13 +75,14 @@ class ProjectedLstm(nn.Module):
         self.reset_parameters()
 
     def reset_forget_bias(self) -> None:
-        """The constant on the forget gate stands in no file: readers of weights call this."""
+        """Set the constant on the forget gate, which no file holds; readers of weights call it."""
         cell_dim = self.config.dim
         forget_bias = self.bias.new_zeros(4 * cell_dim)
         forget_bias[cell_dim : 2 * cell_dim] = self.config.forget_bias
         self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
+        """Initialise the weights at random; the bias is left as it is."""
         # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
         bound = (6 / (2 * self.config.projection_dim + 4 * self.config.dim)) ** 0.5
         nn.init.uniform_(self.input_weight, -bound, bound)
@@ -112,6 +113,7 @@ class LstmStack(nn.Module):
         self.layers = nn.ModuleList(ProjectedLstm(config) for _ in range(config.num_layers))
 
     def zero_state(self, num_rows: int) -> LstmState:
+        """Return a state of zeros for ``num_rows`` sentences."""
         like = self.layers[0].bias
         assert isinstance(like, Tensor)
         num_layers = self.config.num_layers
@@ -167,7 +169,7 @@ class LstmStack(nn.Module):
     ) -> tuple[list[Tensor], LstmState]:
         """The same without gradients or dropout, for inputs ``table[rows]``: (N, P) and (S,).
 
-        The first layer's input projection is made once a distinct token.
+        The first layer's input projection is computed once per distinct token.
         """
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []

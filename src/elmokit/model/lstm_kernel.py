@@ -24,7 +24,7 @@ PROJECTED_TABLE_BYTES = 256 * 2**20
 
 
 class LstmWeights(NamedTuple):
-    """One layer; the gates' columns stand i, f, o, j."""
+    """One layer; the order of the gates' columns is i, f, o, j."""
 
     input_weight: Tensor  # (P, 4H)
     hidden_weight: Tensor  # (P, 4H)
@@ -167,6 +167,7 @@ class LstmFunction(torch.autograd.Function):
         workspace: Workspace | None = None,
         steps: LstmSteps = PLAIN,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        """Run all steps; returns the outputs (S, P), the last hidden and the last cell state."""
         take = (workspace or Workspace()).take
         cell_dim = hidden_weight.shape[1] // 4
         num_rows = sum(batch_sizes)
@@ -227,6 +228,7 @@ class LstmFunction(torch.autograd.Function):
     def backward(
         ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
     ) -> tuple[Any, ...]:
+        """Run the steps in reverse; gradients in the order of the arguments of ``forward``."""
         (
             inputs, rows, first_cell, keep, input_weight, hidden_weight, projection,
             gates, cells, squashed, full, outputs, before_hidden,

@@ -1,4 +1,4 @@
-"""Many runs, one command: tasks x variants x seeds, each a line of results.jsonl.
+"""Many runs, one command: tasks x variants x seeds, one line of results.jsonl per run.
 
     run_grid(grid)       does the runs that results.jsonl lacks; after a kill, call it again
     read_results(out)    all that is there
@@ -64,7 +64,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """What is run, and where its parts lie."""
+    """What is run, and where its parts are."""
 
     tasks: tuple[str, ...]
     variants: tuple[Variant, ...]

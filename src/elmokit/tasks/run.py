@@ -115,16 +115,20 @@ def train_task(
     device: str = "cpu",
     quiet: bool = False,
 ) -> TrainedTask:
-    """Train a task model into the folder ``out``; called again, resume it.
+    """Train a task model into the folder ``out``; if the folder holds a run, resume it.
 
-    ``name``: ner, sentiment, entailment, srl, coref or squad.
-    ``train``, ``dev``: files in the task's format, or lists of examples.
-    ``elmo``: a model's name or path, or an Embedder; None is the model that ships with elmokit.
-    Not read where ``config.elmo.where`` is "none".
-    ``config``: from ``configured``; default, the paper's settings.
-    ``cache``: where the biLM's layers are kept; default, the user's cache folder.
-    ``device``: of the task model, and of an ELMo model that is read here; an Embedder stays where
-    it is.
+    Args:
+        name: ner, sentiment, entailment, srl, coref or squad.
+        train: training files in the task's format, or a list of examples.
+        dev: development files or examples, for early stopping.
+        out: the folder of the run.
+        elmo: a model's name or path, or an ``Embedder``; None is the model that ships with elmokit.
+            Not read if ``config.elmo.where`` is "none".
+        config: from ``configured``; default: the paper's settings.
+        cache: where the biLM's layers are stored; default: the user's cache folder.
+        device: of the task model, and of an ELMo model that is read here; an ``Embedder`` stays
+            where it is.
+        quiet: show no progress.
     """
     task, place = find_task(name), usable_device(device)
     config = task.defaults() if config is None else config
@@ -159,10 +163,12 @@ def train_task(
 def load_task(
     folder: str | Path, *, elmo: str | Path | Embedder | None = None, device: str = "cpu"
 ) -> TrainedTask:
-    """The task model that ``train_task`` left in ``folder``.
+    """Load a task model that ``train_task`` has written.
 
-    ``elmo``: where its ELMo model is now, if it was moved, or an Embedder of it.
-    ``device``: as in ``train_task``.
+    Args:
+        folder: the folder of the run.
+        elmo: its ELMo model, if the files have moved: the new path, or an ``Embedder``.
+        device: as in ``train_task``.
     """
     folder, place = Path(folder), usable_device(device)
     description = read_description(folder)
@@ -197,9 +203,14 @@ def eval_task(
     device: str = "cpu",
     quiet: bool = False,
 ) -> Scores:
-    """The official scores of the task model in ``folder`` on labelled files or examples.
+    """Score a trained task model with the official measure of its task.
 
-    ``elmo`` and ``device``: as in ``load_task``.
+    Args:
+        folder: the folder of the run.
+        test: labelled files in the task's format, or a list of examples.
+        elmo: as in ``load_task``.
+        device: as in ``load_task``.
+        quiet: show no progress and no warnings.
     """
     trained = load_task(folder, elmo=elmo, device=device)
     examples = read_examples(trained.task, test)
@@ -216,10 +227,16 @@ def eval_task(
 def predict_task(
     trained: TrainedTask, lines: Iterable[str], where: str = "text", *, at_once: int = 64
 ) -> Iterator[tuple[Any, Any]]:
-    """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time.
+    """Yield (example, prediction) for lines of plain text, in order.
 
-    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. What
-    stands before a line that cannot be read is answered before the error is raised.
+    Args:
+        trained: the task model.
+        lines: text as ``elmokit task predict`` reads it; a blank line gives an empty prediction.
+        where: names the text in error messages.
+        at_once: how many examples are read and predicted at a time.
+
+    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. The
+    lines before one that cannot be read are answered before the error is raised.
     """
     waiting: list[Any] = []
     num_answered = 0
@@ -279,7 +296,13 @@ def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
 def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) -> TaskConfig:
     """The settings of a run: a recipe, changed by ``table.name=value`` settings.
 
-    ``recipe``: paper (also what None means), cpu, or a TOML file, which changes the paper's.
+    Args:
+        name: the task.
+        recipe: "paper" (the default, also None), "cpu", or a TOML file that changes the paper's.
+        settings: such as ``["fit.batch_size=16", "elmo.where=both"]``.
+
+    >>> configured("ner", "cpu", ["fit.batch_size=16"]).fit.batch_size
+    16
     """
     config = find_task(name).defaults()
     if recipe is not None:

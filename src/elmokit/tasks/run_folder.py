@@ -159,6 +159,6 @@ def check_same_run(out: Path, facts: dict[str, Any]) -> None:
     precisions = [(facts["elmo"] or {}).get("precision", "float32") for facts in (old, new)]
     if precisions[0] != precisions[1]:
         raise InputError(
-            f"{out}: holds a run on layers of {precisions[0]}; go on with --cache-precision "
+            f"{out}: holds a run on layers of {precisions[0]}; resume it with --cache-precision "
             f"{precisions[0]}, or choose another --out"
         )

@@ -46,6 +46,7 @@ class Utf8Characters:
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; longer tokens are cut."""
         encoded = [token.encode("utf-8", "ignore") for token in tokens]  # drops lone surrogates
         ends = np.cumsum([0] + [len(word) for word in encoded])
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -60,7 +61,7 @@ class Utf8Characters:
     def encode_bytes(
         self, letters: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: Ids
     ) -> Ids:
-        """Encode N words lying in one buffer of bytes, without a Python object a word."""
+        """Encode N words in one buffer of bytes, without a Python object for each word."""
         room = self.max_characters - 2
         lengths = np.minimum(lengths, room)  # (N,)
         column = np.arange(room)
@@ -89,6 +90,7 @@ class UnicodeCharacters:
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; unknown characters become ``<oov>``."""
         get, unknown = self.dictionary.get, self.dictionary["<oov>"]
         first, last = self.dictionary["<eow>"], self.dictionary["<bow>"]
         ids = np.full((len(tokens), self.max_characters), self._padding, dtype=np.int64)

@@ -36,7 +36,7 @@ _ENGLISH_ABBREVIATIONS = """
 _HARD_END = re.compile(r"[。！？｡।॥؟۔։።။។]+[\"'”’»)\]）」』】》〉]*|\n[^\S\n]*(?=\n)")
 
 
-# 'He said "Stop!" and left': what begins in lower case goes on, if only a quote or bracket closed.
+# 'He said "Stop!" and left': a lower-case start continues a sentence after a quote.
 _CLOSED = ('"', "'", "”", "’", "»", ")", "]")
 
 

@@ -56,6 +56,7 @@ def build_softmax(weight: Tensor, bias: Tensor, where: Path | str) -> Softmax:
 
 
 def require_finite(tensor: Tensor, name: str, where: Path | str) -> None:
+    """Refuse a tensor with NaN or infinite values; ``where`` is the file it came from."""
     # One NaN or infinity always reaches the sum; the slower look is for sums that overflow.
     if not tensor.sum().isfinite() and not tensor.isfinite().all():
         count = int((~tensor.isfinite()).sum())

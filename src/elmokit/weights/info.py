@@ -21,6 +21,8 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class ModelInfo:
+    """What ``elmokit info`` prints: a model's format, sizes, parameters and card."""
+
     source: str
     format: str
     num_layers: int
@@ -41,9 +43,11 @@ class ModelInfo:
 
     @property
     def num_parameters(self) -> int:
+        """The parameters of the biLM, without the softmax."""
         return sum(self.parameters.values())
 
     def lines(self) -> list[str]:
+        """Return the description as lines of text."""
         words = "none" if self.num_output_words is None else f"{self.num_output_words:,} words"
         rows = [
             ("model", self.source),
@@ -66,6 +70,7 @@ _LICENCE_KEYS = ("licence", "license")
 
 
 def info(model: PretrainedModel) -> ModelInfo:
+    """Describe a model."""
     shapes = {name: tensor.numel() for name, tensor in model.bilm.state_dict().items()}
     counts = {
         part: sum(count for name, count in shapes.items() if name.startswith(prefix))

@@ -32,6 +32,7 @@ FORMAT, VERSION = "elmokit", 1
 
 
 def is_native(folder: Path) -> bool:
+    """Whether a folder holds a model in elmokit's own format."""
     path = folder / "config.json"
     return path.is_file() and read_json(path).get("format") == FORMAT
 

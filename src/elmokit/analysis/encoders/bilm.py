@@ -70,7 +70,7 @@ class CarriedEncoder:
 
     def document_layers(self, documents: Sequence[Sentences]) -> list[list[Floats]]:
         """For each document, one array (L + 1, T, D) per sentence."""
-        # The documents run side by side, the longest first, so that finished ones drop out.
+        # The documents run in parallel, the longest first, so that finished ones drop out.
         order = sorted(range(len(documents)), key=lambda number: -len(documents[number]))
         found: list[list[Floats]] = [[] for _ in documents]
         state = None

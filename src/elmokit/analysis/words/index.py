@@ -278,7 +278,7 @@ class OccurrenceIndex:
             known = ", ".join(map(str, self.layers))
             raise InputError(f"{self.path}: holds layers {known}, not {layer}; index it again")
         query = unit(encoder.layers([occurrence.tokens])[0][layer, occurrence.place][None])[0]
-        # The sentence itself, and others, may stand in the text more than once; then look further.
+        # The sentence itself, and others, may occur in the text more than once; then look further.
         found: dict[tuple[tuple[str, ...], int], Neighbour] = {}
         wanted = number
         while len(found) < number and wanted <= 64 * number:

@@ -29,6 +29,7 @@ def read_fasta(
 
 
 def count_proteins(inputs: Sequence[str]) -> int | None:
+    """Count the records of FASTA files; None where an input can be read only once."""
     if not can_be_read_twice(inputs):
         return None
     total = 0

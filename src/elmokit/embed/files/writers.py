@@ -94,6 +94,7 @@ class Hdf5Writer:
         self._sentences = _JsonObject() if layout.keep_sentences else None
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Write one dataset, with its tokens as an attribute."""
         tokens = item.tokens if self._sentences else []
         self._ask_for_space(vectors.nbytes + sum(64 + 4 * len(token) for token in tokens))
         key = item.key.replace("/", "_")
@@ -111,6 +112,7 @@ class Hdf5Writer:
                 dataset.attrs.create("tokens", encodable, dtype=h5py.string_dtype("utf-8"))
 
     def close(self) -> None:
+        """Write ``sentence_to_index`` and close the file."""
         if self._sentences:
             sentences = self._sentences.json()
             self._ask_for_space(len(sentences))
@@ -123,6 +125,7 @@ class Hdf5Writer:
         os.truncate(self._path, size)  # give back what was asked for and not used
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         with suppress(OSError, RuntimeError, ValueError):
             self._file.close()
 
@@ -146,12 +149,14 @@ class NpzWriter:
         self._tokens = _JsonObject()
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Write one array."""
         self._write(item.key, vectors.astype(self._dtype, copy=False))
         if self._sentences:
             self._sentences.add(item.text, item.key)
             self._tokens.add(item.key, item.tokens)
 
     def close(self) -> None:
+        """Write ``sentence_to_index`` and ``tokens``, then the directory of the archive."""
         if self._sentences:
             self._write("sentence_to_index", np.array([self._sentences.json()]))
             if not self._tokens.is_empty:
@@ -160,6 +165,7 @@ class NpzWriter:
         self._file.close()
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         self._zip.fp = None  # so that it does not write its directory when it is collected
         with suppress(OSError):
             self._file.close()
@@ -188,6 +194,7 @@ class ParquetWriter:
         self._num_rows = 0
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Collect one sentence; a row group is written when it is full."""
         vectors = vectors[..., None, :] if self._layout.is_pooled else vectors
         self._group.append((item, vectors.astype(self._layout.dtype, copy=False)))
         self._num_rows += vectors.shape[-2]
@@ -195,11 +202,13 @@ class ParquetWriter:
             self._write_group()
 
     def close(self) -> None:
+        """Write the last row group and the footer."""
         if self._group or self._file is None:
             self._write_group()
         self._file.close()
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()

@@ -17,6 +17,8 @@ SENTENCE_INDEX = "sentence_to_index"
 
 
 class ExpectedSentence(NamedTuple):
+    """One sentence with the vectors that another program computed for it."""
+
     key: str
     tokens: list[str]
     vectors: Array  # (L + 1, T, D), (T, D), or (2, T, P) for the two directions of the top layer
@@ -45,7 +47,7 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
         if vectors.shape[-2] != len(tokens):
             raise InputError(
                 f"{path}: {key!r} has vectors of {vectors.shape[-2]} tokens, but its sentence has "
-                f"{len(tokens)}; give the sentences tokenised as they were, separated by blanks"
+                f"{len(tokens)}; give the sentences tokenised as they were, separated by spaces"
             )
         found.append(ExpectedSentence(key, tokens, vectors))
     return found
@@ -123,7 +125,7 @@ def _tokens_of(
     reason = "lists a repeated sentence only once" if index else "holds no sentences"
     raise InputError(
         f"{path}: {reason}, so {key!r} cannot be compared; give the text that was embedded too, "
-        f"one sentence a line, tokens separated by blanks"
+        f"one sentence per line, tokens separated by spaces"
     )
 
 

@@ -145,7 +145,7 @@ class Corpus:
         return [str(name) for name in self.facts.get("kinds", [])]
 
     def sample(self, split: Split, max_tokens: int | None, stretch: int = 1) -> Split:
-        """About ``max_tokens`` tokens that stand for all of ``split``, always the same ones.
+        """About ``max_tokens`` tokens that represent all of ``split``, always the same ones.
 
         The first sentences of a shuffled corpus; otherwise sentences spread evenly over the text,
         ``stretch`` neighbours from each place.

@@ -55,7 +55,7 @@ def find_sources(inputs: Sequence[str], leave_out: Path | None = None) -> list[S
     """The files behind names, folders, ``-`` (standard input) and ``hf:NAME``, in a fixed order.
 
     Whatever can be checked before the first byte is read is checked here. ``leave_out`` is a
-    folder that is not searched even if it lies inside another: the output of an earlier run.
+    folder that is not searched even if it is inside another: the output of an earlier run.
     """
     sources: list[Source] = []
     for name in inputs:

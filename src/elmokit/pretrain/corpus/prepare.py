@@ -63,7 +63,7 @@ class PrepareConfig:
     heldout: float | None = None
     """Share of the documents that is held out; None: half a percent or what measures well."""
     pretokenized: bool = False
-    """A line is a sentence and spaces stand between its tokens."""
+    """Each line is a sentence, its tokens separated by spaces."""
     sentences: Literal["trained", "default", "lines"] = "trained"
     """How raw text is split: by Punkt trained on the text itself, by Punkt with common English
     abbreviations only, or not at all because a line is a sentence."""

@@ -31,6 +31,8 @@ class SoftmaxGradient(NamedTuple):
 
 
 class StepResult(NamedTuple):
+    """What one training step returns."""
+
     loss: Tensor  # a scalar whose backward() reaches the biLM's parameters
     forward_loss: float
     backward_loss: float

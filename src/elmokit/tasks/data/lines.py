@@ -30,7 +30,7 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """(number, row) of a tab-separated file, each row by the names in ``default``.
 
-    ``columns``: the headings under which each name may stand. Without a heading, the columns must
+    ``columns``: the headings that each name may have. Without a heading, the columns must
     be those of ``default`` in that order.
     """
     places: dict[str, int] | None = None
@@ -54,7 +54,7 @@ def read_table(
 def _heading(
     fields: Sequence[str], columns: Mapping[str, Sequence[str]], where: str
 ) -> dict[str, int]:
-    """Where each name stands, or nothing if this line is no heading."""
+    """The column of each name, or nothing if this line is not a heading."""
     lowered = [field.strip().lower() for field in fields]
     places = {
         name: lowered.index(heading)

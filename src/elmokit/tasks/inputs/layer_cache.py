@@ -1,7 +1,7 @@
 """The layers of a frozen biLM, computed once and kept on disk: later epochs only read them.
 
     FOLDER/<fingerprint>-float32/<name>.layers    numbers, one sentence after the other
-                                 <name>.index     where each sentence lies
+                                 <name>.index     where each sentence is
 
 A sentence is stored as its token layer (T, P), once, then its L layers (L, T, D). Files are
 written aside, renamed, and never changed, so runs and processes may share a folder; readers map
@@ -158,7 +158,7 @@ class LayerCache:
         out[1:, :tokens] = rest.reshape(self.num_layers - 1, tokens, self.dim)
 
     def _lookup(self, key: bytes) -> _Place | None:
-        """Where a sentence lies, its file mapped; None if it is not there (any more)."""
+        """Where a sentence is stored, its file mapped; None if it is not there (any more)."""
         place = self._places.get(key)
         if place is None or place.shard in self._maps:
             return place

@@ -23,7 +23,7 @@ aten = torch.ops.aten
 class PackedBiRnn(nn.Module):
     """(B, T, input_dim) -> (B, T, 2 * hidden_dim): LSTM or GRU in both directions.
 
-    Zero beyond each length, and what stands there in the input has no influence. A sentence of no
+    Zero beyond each length, and what the input holds there has no influence. A sentence of no
     tokens is all zeros.
     """
 

@@ -1,7 +1,7 @@
 """Where each dataset of a bilm-tf file belongs in our model, and how it is turned.
 
 One table, used in two directions by reader and writer, so both are exact to the bit.
-Files keep the gates i, j, f, o; our columns stand i, f, o, j (see model/lstm.py). The +1 of the
+Files keep the gates i, j, f, o; our columns are i, f, o, j (see model/lstm.py). The +1 of the
 forget gate is in neither: it is added at run time.
 """
 
@@ -22,6 +22,8 @@ class Turn(NamedTuple):
 
 
 class Place(NamedTuple):
+    """A dataset of a bilm-tf file and the parameters of ours that it holds."""
+
     dataset: str
     parameters: tuple[str, ...]
     turn: Turn
@@ -90,6 +92,7 @@ def _char_cnn_places(num_highway: int, num_groups: int) -> list[Place]:
 
 
 def full_cell_name(direction: int, layer: int) -> str:
+    """The HDF5 group of one LSTM cell, as bilm-tf names it."""
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
 
 
