@@ -10,7 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.config import CharCnnConfig as CharCnnConfig
+    from elmokit.config import LstmConfig as LstmConfig
     from elmokit.config import ModelConfig as ModelConfig
+    from elmokit.config import WordTableConfig as WordTableConfig
     from elmokit.embed.elmo import Elmo as Elmo
     from elmokit.embed.embedder import CarriedLayers as CarriedLayers
     from elmokit.embed.embedder import Embedder as Embedder
@@ -21,9 +24,13 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLm as BiLm
     from elmokit.model.bilm import BiLmOutput as BiLmOutput
     from elmokit.model.bilm import BiLmState as BiLmState
+    from elmokit.model.lstm import LstmState as LstmState
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.model.softmax import OutputWords as OutputWords
+    from elmokit.text.characters import Characters as Characters
+    from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import Sentence as Sentence
     from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
     from elmokit.text.token_ids import TokenIds as TokenIds
@@ -46,15 +53,22 @@ _HOMES = {
     "BiLm": "elmokit.model.bilm",
     "BiLmOutput": "elmokit.model.bilm",
     "BiLmState": "elmokit.model.bilm",
+    "LstmState": "elmokit.model.lstm",
     "ScalarMix": "elmokit.model.scalar_mix",
     "PretrainedModel": "elmokit.weights.pretrained",
+    "OutputWords": "elmokit.model.softmax",
     "TokenIndexer": "elmokit.text.token_ids",
     "TokenIds": "elmokit.text.token_ids",
+    "Characters": "elmokit.text.characters",
     "Token": "elmokit.text.tokenize",
     "tokenize": "elmokit.text.tokenize",
     "Sentence": "elmokit.text.sentences",
     "SentenceSplitter": "elmokit.text.sentences",
+    "PunktParameters": "elmokit.text.punkt",
     "ModelConfig": "elmokit.config",
+    "LstmConfig": "elmokit.config",
+    "CharCnnConfig": "elmokit.config",
+    "WordTableConfig": "elmokit.config",
     "InputError": "elmokit.errors",
 }
 __all__ = sorted(_HOMES)

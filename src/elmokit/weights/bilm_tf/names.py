@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def _join(parts: Sequence[Tensor], dim: int) -> Tensor:
-    """``torch.cat``, which on the meta device (a reader asks for shapes) imports torch's compiler."""
+    """``torch.cat``; on the meta device, where shapes are asked for, that imports a compiler."""
     sizes = [part.shape[dim] for part in parts]
     shape = list(parts[0].shape)
     shape[dim] = sum(sizes)
