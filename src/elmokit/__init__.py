@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
     from elmokit.model.softmax import OutputWords as OutputWords
+    from elmokit.model.softmax import Softmax as Softmax
     from elmokit.text.characters import Characters as Characters
     from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import Sentence as Sentence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from elmokit.text.token_ids import TokenIndexer as TokenIndexer
     from elmokit.text.tokenize import Token as Token
     from elmokit.text.tokenize import tokenize as tokenize
+    from elmokit.text.vocabulary import Vocabulary as Vocabulary
     from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
 
 __version__ = "0.2.0.dev0"
@@ -57,6 +59,8 @@ _HOMES = {
     "ScalarMix": "elmokit.model.scalar_mix",
     "PretrainedModel": "elmokit.weights.pretrained",
     "OutputWords": "elmokit.model.softmax",
+    "Softmax": "elmokit.model.softmax",
+    "Vocabulary": "elmokit.text.vocabulary",
     "TokenIndexer": "elmokit.text.token_ids",
     "TokenIds": "elmokit.text.token_ids",
     "Characters": "elmokit.text.characters",
