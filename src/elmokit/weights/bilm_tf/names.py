@@ -33,7 +33,7 @@ def _join(parts: Sequence[Tensor], dim: int) -> Tensor:
     shape = list(parts[0].shape)
     shape[dim] = sum(sizes)
     joined = parts[0].new_empty(shape)
-    for place, part in zip(joined.split(sizes, dim), parts, strict=True):
+    for place, part in zip(torch.split(joined, sizes, dim), parts, strict=True):
         place.copy_(part)
     return joined
 
