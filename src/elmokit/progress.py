@@ -4,9 +4,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 LINE_EVERY_SECONDS = 10.0
 
@@ -36,7 +37,7 @@ class Meter:
 
 
 class _Bar(Meter):
-    def __init__(self, title: str, unit: str, total: int | None, progress: Progress) -> None:
+    def __init__(self, title: str, unit: str, total: int | None, progress: "Progress") -> None:
         super().__init__(title, unit, total)
         self.progress = progress
         self.task = progress.add_task(title, total=total, speed="", note="")
@@ -70,6 +71,10 @@ def meter(title: str, unit: str, total: int | None = None, quiet: bool = False) 
     if quiet:
         yield Meter(title, unit, total)
     elif sys.stderr.isatty():
+        # Imported only for a terminal: a pipe should not wait for it.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

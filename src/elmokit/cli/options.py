@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.grid import Grid
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
-Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ...")]
+Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import Device, Markdown
 
 if TYPE_CHECKING:
     from elmokit.weights.pretrained import PretrainedModel
@@ -15,7 +16,6 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
 ]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...")]
 Model = Annotated[
     str | None,
     typer.Argument(help="A model's name or path; default: en-small, which ships with elmokit."),
@@ -95,6 +95,7 @@ def perplexity(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
     """Measure perplexity by the full softmax: forward, backward and mean; bits per character.
@@ -102,7 +103,7 @@ def perplexity(
     MODEL needs a softmax over the corpus's vocabulary. To measure another model on the same text,
     prepare the text again with `--vocabulary MODEL` and compare bits per character.
     """
-    from elmokit.analysis.output.tables import Table
+    from elmokit.analysis.output.tables import Table, print_tables
     from elmokit.pretrain.perplexity import HEADER, perplexity_by_kind
 
     found = perplexity_by_kind(_load(model, device), data, part, start, max_tokens)
@@ -113,7 +114,7 @@ def perplexity(
         return
     if by_kind and len(found.kinds) > 1:
         title = f"Perplexity on the {part} part of {data}"
-        print(Table(title, HEADER, found.rows()).markdown())
+        print_tables([Table(title, HEADER, found.rows())], markdown)
     print(found.overall)
     print(f"{found.overall.bits_per_character:.3f} bits per character")
 
@@ -128,7 +129,7 @@ def predict(
         str | None,
         typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of words to print.")] = 10,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 10,
     device: Device = "cpu",
 ) -> None:
     """Predict the word in a blank: from the words before it, after it, and both."""

@@ -200,7 +200,7 @@ class ReportConfig:
         Setting(("--semcor-sentences",), help="Use fewer SemCor sentences for word senses."),
     ] = None
     device: Annotated[
-        str, Setting(("--device",), help="Where the model runs: cpu, cuda, cuda:1 ...")
+        str, Setting(("--device",), help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")
     ] = "cpu"
 
     @property
