@@ -12,7 +12,7 @@ Forward = TypeVar("Forward")
 Backward = TypeVar("Backward")
 
 ROWS_WORTH_A_THREAD = 16
-"""With fewer rows a step is so short that the threads would wait for each other's Python."""
+"""With fewer rows a step in Python is so short that the threads would wait for each other."""
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 _making_pool = threading.Lock()
@@ -22,11 +22,15 @@ def run_both(
     forward: Callable[[], Forward],
     backward: Callable[[], Backward],
     device: torch.device,
-    num_rows: int = ROWS_WORTH_A_THREAD,
+    is_short: bool = False,
 ) -> tuple[Forward, Backward]:
-    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one."""
+    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one.
+
+    ``is_short``: the work is a run of steps so short that threads would wait for each other's
+    Python.
+    """
     num_threads = torch.get_num_threads()
-    if device.type != "cpu" or num_threads == 1 or num_rows < ROWS_WORTH_A_THREAD:
+    if device.type != "cpu" or num_threads == 1 or is_short:
         return forward(), backward()
     pool = _pool(num_threads // 2)
     futures = pool.submit(forward), pool.submit(backward)
