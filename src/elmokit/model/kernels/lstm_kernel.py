@@ -27,14 +27,19 @@ PROJECTED_TABLE_BYTES = 256 * 2**20
 """Distinct inputs are projected once as long as the result is no larger than this."""
 
 
-FEW_ROWS = 8
-"""Steps of at most so many rows run in C: beyond them MKL's products are as fast or faster."""
+FEW_ROWS: dict[Precision, int] = {"float32": 16, "bfloat16": 32, "int8": 32}
+"""Steps of at most so many rows run in C: beyond them PyTorch's products are as fast or faster."""
 
 
 def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
-    """Whether ``run_packed`` will run in C: few rows, float32 on the CPU, a compiler."""
+    """Whether ``run_packed`` will run in C: float32 on the CPU, a compiler, few rows.
+
+    int8 in C is faster at any number of rows, but not than several threads of PyTorch.
+    """
+    is_few = num_rows <= FEW_ROWS[precision]
     return (
-        0 < num_rows <= FEW_ROWS
+        num_rows > 0
+        and (is_few or (precision == "int8" and torch.get_num_threads() == 1))
         and like.dtype == torch.float32
         and like.device.type == "cpu"
         and compiled_layer(precision) is not None

@@ -1,8 +1,9 @@
 """Matrices in fewer bits: a step of few rows waits for memory, and so reads narrow ones sooner.
 
 bfloat16 keeps the upper half of a float32. int8 keeps whole numbers from -127 to 127 and one
-float32 for each column, the size of its unit. Both are rounded once; all arithmetic is float32 on
-the values they stand for, which ``widened`` returns.
+float32 for each column, the size of its unit. Both are rounded once; ``widened`` returns the values
+they stand for, with which PyTorch computes the same as the compiled kernel, up to the rounding of
+sums (and, for int8, of rows to 16 bits).
 
 A word of 32 bits holds consecutive rows of one column: one of float32, two of bfloat16, four of
 int8. Any processor takes them apart with shifts alone, a vector of columns at a time.

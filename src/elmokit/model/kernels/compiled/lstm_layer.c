@@ -1,94 +1,28 @@
 /* One LSTM layer over all steps of a packed batch of few rows: the compiled twin of run_packed in
-   ../lstm_kernel.py. Such a step waits for its weights, so they may be narrow: see ../narrow.py.
+   ../lstm_kernel.py. Such a step waits for its weights, so they may be narrow: see ../narrow.py. */
 
-   A word of a matrix holds PER_WORD consecutive rows of one column. Sums are float. */
-
-#include "vector_math.h"
-
-#if defined(INT8)
-#define PER_WORD 4
-#define WORDS_OF_ONE 1
-#define WORDS_OF_SEVERAL 1
-
-INLINE float part(uint32_t x, int k) { return (float)((int32_t)(x << (24 - 8 * k)) >> 24); }
-#elif defined(BFLOAT16)
-#define PER_WORD 2
-#define WORDS_OF_ONE 4
-#define WORDS_OF_SEVERAL 2
-
-INLINE float part(uint32_t x, int k) {
-    return ((word){.bits = k ? x & 0xffff0000u : x << 16}).value;
-}
+#ifdef INT8
+#include "int8_product.h"
 #else
-#define PER_WORD 1
-#define WORDS_OF_ONE 8
-#define WORDS_OF_SEVERAL 4
-
-INLINE float part(uint32_t x, int k) {
-    (void)k;
-    return ((word){.bits = x}).value;
-}
+#include "float_product.h"
 #endif
-
-enum { TILE = 1024, MOST_ROWS = 4, MOST_PARTS = 8 };
-/* TILE columns of sums for four rows fill half of a first-level cache of 32 KiB. WORDS_OF_... are
-   words of a column that are added in one go, for one row or for several: the fastest measured. */
-
-/* sums += left times ``words`` words of each column. ``depth`` may end within the last word. */
-INLINE void add_words(int rows, int words, int64_t columns, const float *left, int64_t stride,
-                      int64_t depth, const uint32_t *restrict right, int64_t width,
-                      float *restrict sums) {
-    float factor[MOST_ROWS][MOST_PARTS];
-    for (int r = 0; r < rows; r++)
-        for (int k = 0; k < words * PER_WORD; k++)
-            factor[r][k] = k < depth ? left[r * stride + k] : 0.0f;
-    for (int64_t c = 0; c < columns; c++) {
-        float value[MOST_PARTS];
-        for (int n = 0; n < words; n++)
-            for (int k = 0; k < PER_WORD; k++)
-                value[n * PER_WORD + k] = part(right[n * width + c], k);
-        for (int r = 0; r < rows; r++) {
-            float sum = sums[r * TILE + c];
-            for (int k = 0; k < words * PER_WORD; k++) sum += factor[r][k] * value[k];
-            sums[r * TILE + c] = sum;
-        }
-    }
-}
-
-/* Inlined for each number of rows, so that the loops over rows and words disappear. */
-INLINE void add_tile(int rows, int words, int64_t columns, const float *left, int64_t depth,
-                     const uint32_t *right, int64_t width, const float *units,
-                     float *restrict out) {
-    float sums[MOST_ROWS * TILE];
-    for (int r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++) sums[r * TILE + c] = 0.0f;
-    int64_t k = 0;
-    for (; k + words * PER_WORD <= depth; k += words * PER_WORD, right += words * width)
-        add_words(rows, words, columns, left + k, depth, depth - k, right, width, sums);
-    for (; k < depth; k += PER_WORD, right += width)
-        add_words(rows, 1, columns, left + k, depth, depth - k, right, width, sums);
-    for (int r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++)
-            out[r * width + c] += units ? sums[r * TILE + c] * units[c] : sums[r * TILE + c];
-}
 
 /* out (num_rows, width) += left (num_rows, depth) times right (depth, width). */
 void add_product(int64_t num_rows, int64_t depth, int64_t width, const float *left,
                  const uint32_t *right, const float *units, float *out) {
     for (int64_t from = 0; from < width; from += TILE) {
         int64_t columns = width - from < TILE ? width - from : TILE;
-        const float *unit = units ? units + from : NULL;
-        const uint32_t *some = right + from;
         int64_t r = 0;
-        for (; r + 4 <= num_rows; r += 4)
-            add_tile(4, WORDS_OF_SEVERAL, columns, left + r * depth, depth, some, width, unit,
-                     out + r * width + from);
-        for (; r + 2 <= num_rows; r += 2)
-            add_tile(2, WORDS_OF_SEVERAL, columns, left + r * depth, depth, some, width, unit,
-                     out + r * width + from);
-        for (; r < num_rows; r++)
-            add_tile(1, WORDS_OF_ONE, columns, left + r * depth, depth, some, width, unit,
-                     out + r * width + from);
+#define ADD_ROWS(rows)                                                                             \
+    for (; r + rows <= num_rows; r += rows)                                                        \
+        add_tile(rows, columns, left + r * depth, depth, right + from, width,                      \
+                 units ? units + from : NULL, out + r * width + from)
+#ifndef INT8
+        ADD_ROWS(6);
+#endif
+        ADD_ROWS(4);
+        ADD_ROWS(2);
+        ADD_ROWS(1);
     }
 }
 
