@@ -9,7 +9,7 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model
+from elmokit.cli.options import Device, Model, PrecisionOption
 from elmokit.weights.names import DEFAULT_MODEL
 
 ModelArgument = Annotated[
@@ -67,6 +67,10 @@ def embed(
     ] = 1,
     split_char: Annotated[str, typer.Option(help="What separates those fields.")] = "|",
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
+    num_threads: Annotated[
+        int | None, typer.Option("--threads", help="At most this many threads.", min=1)
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> None:
     """Write the vectors of every token: one array per sentence, under the keys 0, 1, 2, ...
@@ -92,6 +96,8 @@ def embed(
             id_field=id_field,
             split_char=split_char,
             device=device,
+            precision=precision,
+            num_threads=num_threads,
             quiet=quiet,
         ),
     )
