@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import Device, PrecisionOption
 
 task_app = typer.Typer(
     help="Train, evaluate and use the six task models, with and without ELMo.",
@@ -25,7 +26,6 @@ ItsModel = Annotated[
 ]
 OldModel = Annotated[str | None, typer.Option("--elmo", hidden=True)]
 """What --model was called at first."""
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
 
 
 @task_app.command()

@@ -61,9 +61,7 @@ def run_packed(
     precision = weights.precision if isinstance(weights, NarrowWeights) else "float32"
     if runs_compiled(precision, len(hidden), hidden):
         narrow = weights.narrowed(precision) if isinstance(weights, LstmWeights) else weights
-        run = compiled_layer(precision)
-        assert run is not None
-        outputs, cell = run(narrow, inputs, rows, batch_sizes, hidden, cell)
+        outputs, cell = _run_compiled(narrow, inputs, rows, batch_sizes, hidden, cell)
     else:
         if isinstance(weights, NarrowWeights):
             weights = weights.widened(_products_dtype(precision, hidden))
@@ -75,6 +73,38 @@ def _products_dtype(precision: Precision, like: Tensor) -> torch.dtype:
     """Of many rows: bfloat16 if the processor has instructions for it, which double the speed."""
     is_narrow = precision == "bfloat16" and multiplies_bfloat16_fast(like.device)
     return torch.bfloat16 if is_narrow else like.dtype
+
+
+def _run_compiled(
+    weights: NarrowWeights,
+    inputs: Tensor,
+    rows: Tensor | None,
+    batch_sizes: Sequence[int],
+    hidden: Tensor,
+    cell: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """In C -> outputs (S, P), last cell (B, H)."""
+    compiled = compiled_layer(weights.precision)
+    assert compiled is not None
+    width = len(weights.bias)
+    outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
+    hidden, inputs = hidden.contiguous(), inputs.contiguous()
+    cell = cell.clone(memory_format=torch.contiguous_format)
+    if rows is not None and _fits(inputs, width):
+        table = inputs.new_empty(len(inputs), width)
+        compiled.project(inputs, weights, table)
+        compiled.run_steps(weights, table, rows.contiguous(), batch_sizes, hidden, cell, outputs)
+        return outputs, cell
+    start = 0
+    for sizes in _blocks(batch_sizes):
+        block = slice(start, start + sum(sizes))
+        some = inputs[block] if rows is None else inputs[rows[block]]
+        table = inputs.new_empty(len(some), width)
+        compiled.project(some, weights, table)
+        compiled.run_steps(weights, table, None, sizes, hidden, cell, outputs[block])
+        start += len(some)
+        hidden = outputs[start - sizes[-1] : start]
+    return outputs, cell
 
 
 def _run_plain(
@@ -120,7 +150,7 @@ def _projected_steps(
 ) -> Iterator[Tensor]:
     """x W_x + b of each step; what is yielded may be overwritten, and is when the next is asked."""
     width = len(weights.bias)
-    if rows is not None and len(inputs) * width * inputs.element_size() <= PROJECTED_TABLE_BYTES:
+    if rows is not None and _fits(inputs, width):
         table = inputs.new_empty(len(inputs), width)
         _project(inputs, weights, out=table)
         gates = table.new_empty(max(batch_sizes, default=0), width)
@@ -137,6 +167,10 @@ def _projected_steps(
         _project(some, weights, out=buffer[: len(some)])
         yield from torch.split(buffer[: len(some)], sizes)
         start += len(some)
+
+
+def _fits(inputs: Tensor, width: int) -> bool:
+    return len(inputs) * width * inputs.element_size() <= PROJECTED_TABLE_BYTES
 
 
 def _project(inputs: Tensor, weights: LstmWeights, out: Tensor) -> None:

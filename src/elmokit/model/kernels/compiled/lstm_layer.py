@@ -1,11 +1,9 @@
-"""A whole LSTM layer in C, for steps of so few rows that reading the weights is most of the work.
-
-The arguments and results are those of ``run_packed``, which is its twin.
-"""
+"""A whole LSTM layer in C, for steps of so few rows that reading the weights is most of the work."""
 
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,55 +18,60 @@ DEFINES: dict[Precision, tuple[str, ...]] = {
     "int8": ("INT8",),
 }
 
-RunLayer = Callable[
-    [NarrowWeights, Tensor, Tensor | None, Sequence[int], Tensor, Tensor], tuple[Tensor, Tensor]
-]
+
+class CompiledLayer(NamedTuple):
+    """Both read and write float32 tensors on the CPU."""
+
+    project: Callable[[Tensor, NarrowWeights, Tensor], None]
+    """inputs (N, P), weights, out (N, 4H): x W_x + b is written."""
+    run_steps: Callable[
+        [NarrowWeights, Tensor, Tensor | None, Sequence[int], Tensor, Tensor, Tensor], None
+    ]
+    """weights, what ``project`` made, its rows (S,) or None, batch sizes, hidden (B, P), cell
+    (B, H), which becomes the last, outputs (S, P), written."""
 
 
 @cache
-def compiled_layer(precision: Precision) -> RunLayer | None:
-    """-> outputs (S, P), last cell (B, H), of float32 tensors on the CPU; None if no compiler."""
+def compiled_layer(precision: Precision) -> CompiledLayer | None:
+    """For matrices of one precision; None without a compiler."""
     found = library("lstm_layer", *DEFINES[precision])
     if found is None:
         return None
-    add_product, run_steps = found.add_product, found.run_steps
-    add_product.restype = run_steps.restype = None
-    add_product.argtypes = [*3 * [COUNT], *4 * [POINTER]]
-    run_steps.argtypes = [
+    c_product, c_steps = found.add_product, found.run_steps
+    c_product.restype = c_steps.restype = None
+    c_product.argtypes = [*3 * [COUNT], *4 * [POINTER]]
+    c_steps.argtypes = [
         COUNT, POINTER, COUNT, COUNT, *6 * [POINTER], NUMBER, NUMBER, *5 * [POINTER],
     ]  # fmt: skip
 
-    def run(
+    def project(inputs: Tensor, weights: NarrowWeights, out: Tensor) -> None:
+        out.copy_(weights.bias.expand_as(out))
+        c_product(
+            *inputs.shape, out.shape[1], address(inputs),
+            *_addresses(weights.input_weight), address(out),
+        )  # fmt: skip
+
+    def run_steps(
         weights: NarrowWeights,
-        inputs: Tensor,
+        table: Tensor,
         rows: Tensor | None,
         batch_sizes: Sequence[int],
         hidden: Tensor,
         cell: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        num_rows, (depth, width) = max(batch_sizes), (hidden.shape[1], cell.shape[1])
-        table = weights.bias.repeat(len(inputs), 1)  # (N, 4H): becomes x W_x + b
-        matrix = weights.input_weight
-        add_product(
-            len(inputs), inputs.shape[1], 4 * width, address(inputs.contiguous()),
-            *_addresses(matrix), address(table),
-        )  # fmt: skip
+        outputs: Tensor,
+    ) -> None:
+        width = cell.shape[1]
+        gates, full = table.new_empty(len(hidden), 4 * width), table.new_empty(len(hidden), width)
         sizes = torch.tensor(batch_sizes)
-        hidden = hidden.contiguous()
-        cell = cell.clone(memory_format=torch.contiguous_format)
-        outputs = table.new_empty(sum(batch_sizes), depth)
-        gates, full = table.new_empty(num_rows, 4 * width), table.new_empty(num_rows, width)
-        rows = None if rows is None else rows.contiguous()
-        run_steps(
-            len(batch_sizes), address(sizes, torch.long), depth, width,
+        c_steps(
+            len(batch_sizes), address(sizes, torch.long), hidden.shape[1], width,
             address(table), address(rows, torch.long), *_addresses(weights.hidden_weight),
             *_addresses(weights.projection), _limit(weights.cell_clip),
             _limit(weights.projection_clip), address(hidden), address(cell), address(outputs),
             address(gates), address(full),
         )  # fmt: skip
-        return outputs, cell
 
-    return run
+    return CompiledLayer(project, run_steps)
 
 
 def _addresses(matrix: NarrowMatrix | None) -> tuple[int | None, int | None]:
