@@ -29,6 +29,15 @@ def test_each_direction_has_a_thread_of_its_own() -> None:
     assert torch.get_num_threads() == 2
 
 
+def test_every_product_inside_uses_its_thread_alone() -> None:
+    def count() -> int:
+        torch.randn(300, 300) @ torch.randn(300, 300)
+        return torch.get_num_threads()
+
+    assert run_both(count, count, CPU) == (1, 1)
+    assert torch.get_num_threads() == 2
+
+
 def test_short_steps_stay_on_the_callers_thread() -> None:
     here = threading.current_thread().name
     assert names(is_short=True) == (here, here)

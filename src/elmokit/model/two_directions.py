@@ -52,7 +52,7 @@ def _make_pool(threads_each: int) -> ThreadPoolExecutor:
     pool = ThreadPoolExecutor(
         max_workers=2,
         thread_name_prefix="elmokit-direction",
-        initializer=torch.set_num_threads,
+        initializer=_start_worker,
         initargs=(threads_each,),
     )
     both_started = threading.Barrier(2)
@@ -60,6 +60,13 @@ def _make_pool(threads_each: int) -> ThreadPoolExecutor:
         waiting.result()
     torch.set_num_threads(num_threads)
     return pool
+
+
+def _start_worker(num_threads: int) -> None:
+    """The first question a thread asks PyTorch gives it the default number of threads, even where
+    it has set its own before: so it asks first."""
+    torch.get_num_threads()
+    torch.set_num_threads(num_threads)
 
 
 def _start_anew_in_child() -> None:

@@ -1,4 +1,4 @@
-"""A whole LSTM layer in C, for steps of so few rows that reading the weights is most of the work."""
+"""A whole LSTM layer in C, for steps of so few rows that most of the work is reading weights."""
 
 import math
 from collections.abc import Callable, Sequence
