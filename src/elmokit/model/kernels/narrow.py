@@ -33,8 +33,9 @@ class NarrowMatrix(NamedTuple):
             return self.words.view(torch.float32)
         dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.int8
         per_word = 4 // dtype.itemsize
-        rows = self.words.view(dtype).unflatten(1, (-1, per_word)).transpose(1, 2)
-        values = rows.reshape(-1, self.words.shape[1])[: self.depth].float()
+        num_words, width = self.words.shape
+        rows = self.words.view(dtype).view(num_words, width, per_word).transpose(1, 2)
+        values = rows.reshape(-1, width)[: self.depth].float()
         return values if self.units is None else values.mul_(self.units)
 
 
@@ -54,5 +55,5 @@ def narrow(matrix: Tensor, precision: Precision) -> NarrowMatrix:
 def _in_words(values: Tensor) -> Tensor:
     per_word = 4 // values.element_size()
     padded = torch.nn.functional.pad(values, (0, 0, 0, -len(values) % per_word))
-    grouped = padded.unflatten(0, (-1, per_word)).transpose(1, 2)  # (words, N, rows in a word)
+    grouped = padded.view(-1, per_word, padded.shape[1]).transpose(1, 2)  # (words, N, rows of one)
     return grouped.contiguous().flatten(1).view(torch.int32)
