@@ -16,6 +16,7 @@ from elmokit.embed.elmo import Elmo
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.model.kernels.narrow import Precision
+from elmokit.tasks.inputs.layer_cache import LayerCache
 
 SENTENCES = [["a", "rose", "is", "a", "rose"], ["yes"], ["so", "it", "is"]]
 LARGEST_CHANGE: dict[Precision, float] = {"bfloat16": 2e-2, "int8": 5e-2}
@@ -88,17 +89,27 @@ def test_an_unknown_precision_is_refused_by_its_name() -> None:
 
 @NARROW
 def test_the_module_of_a_task_takes_a_precision(precision: Precision) -> None:
-    exact, narrow = (
-        Elmo(embedder(), dropout=0.0),
-        Elmo(embedder(), dropout=0.0, precision=precision),
-    )
+    exact, narrow = Elmo(embedder()), Elmo(embedder().bilm, precision=precision)
     one, other = (elmo(elmo.batch(SENTENCES))[0] for elmo in (exact.eval(), narrow.eval()))
     assert 0.0 < float((one - other).detach().abs().max()) < LARGEST_CHANGE[precision]
 
 
 def test_a_trainable_model_must_be_exact() -> None:
     with pytest.raises(InputError, match="trainable biLM has float32 weights"):
-        Elmo(embedder(), trainable=True, precision="int8")
+        Elmo(embedder().bilm, trainable=True, precision="int8")
+
+
+def test_an_embedder_keeps_its_own_precision_inside_a_module() -> None:
+    assert Elmo(embedder(precision="int8")).bilm.precision == "int8"
+    with pytest.raises(InputError, match="this Embedder has precision 'float32'"):
+        Elmo(embedder(), precision="int8")
+
+
+def test_cached_layers_of_another_precision_are_not_read(tmp_path: Path) -> None:
+    for precision in ("float32", "int8"):
+        cache = LayerCache(embedder(precision=precision), tmp_path)
+        assert cache.prepare(SENTENCES, quiet=True) == 3
+        assert cache.prepare(SENTENCES, quiet=True) == 0
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])

@@ -83,7 +83,9 @@ class Models:
             if seed and not seed.isdigit():
                 raise InputError(f"{name}: the seed must be a whole number, got {seed!r}")
             trained = self.embedder(path)
-            encoder = untrained(trained.bilm.config, trained.indexer, int(seed or 1))
+            encoder = untrained(
+                trained.bilm.config, trained.indexer, int(seed or 1), self.precision
+            )
             encoder.embedder.to(self.device)
             return encoder
         return BiLmEncoder(self.embedder(name))
