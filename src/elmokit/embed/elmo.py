@@ -36,7 +36,7 @@ class Elmo(nn.Module):
         trainable: let the task's gradient into the biLM.
         initial_weights: of the mixes, before their softmax; default: all layers alike.
         trainable_mix: False keeps weights and gamma as they are.
-        precision: of the frozen biLM, as in ``elmokit.load``; default: the Embedder's, else float32.
+        precision: of the frozen biLM, as in ``elmokit.load``; default: float32, or the Embedder's.
 
     Saved with its task model's ``state_dict``. Under ``torch.compile`` the biLM runs eagerly and
     the mixes are compiled; under ``torch.autocast`` the biLM keeps its own precision. Copies and
