@@ -43,6 +43,26 @@ def test_short_steps_stay_on_the_callers_thread() -> None:
     assert names(is_short=True) == (here, here)
 
 
+def test_one_direction_may_stay_on_the_callers_thread() -> None:
+    def name() -> str:
+        return threading.current_thread().name
+
+    forward, backward = run_both(name, name, CPU, stays_here=True)
+    assert forward == threading.current_thread().name
+    assert backward.startswith("elmokit-direction")
+
+
+def test_an_error_on_the_callers_thread_waits_for_the_other_direction() -> None:
+    done: list[int] = []
+
+    def fail() -> None:
+        raise ValueError("here")
+
+    with pytest.raises(ValueError, match="here"):
+        run_both(fail, lambda: done.append(1), CPU, stays_here=True)
+    assert done == [1]
+
+
 def test_an_error_in_a_direction_reaches_the_caller() -> None:
     def fail() -> None:
         raise ValueError("inside")

@@ -150,9 +150,11 @@ class BiLm(nn.Module):
             results = run(0), run(1)
         else:
             num_rows = len(packing.order)
-            is_python = not runs_compiled(self.precision, num_rows, table)
-            is_short = is_python and num_rows < ROWS_WORTH_A_THREAD
-            results = run_both(lambda: run(0), lambda: run(1), table.device, is_short)
+            is_compiled = runs_compiled(self.precision, num_rows, table)
+            is_short = not is_compiled and num_rows < ROWS_WORTH_A_THREAD
+            results = run_both(
+                lambda: run(0), lambda: run(1), table.device, is_short, stays_here=is_compiled
+            )
         layers = self._unpack(
             table, inputs, [outputs for outputs, _ in results], rows.shape, packing
         )

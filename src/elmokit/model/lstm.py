@@ -21,7 +21,7 @@ from elmokit.model.kernels.lstm_kernel import LstmFunction, Workspace, run_packe
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
 from elmokit.model.kernels.narrow import Precision
-from elmokit.model.weights_version import weights_version
+from elmokit.model.weights_version import tensors_version
 
 
 class LstmState(NamedTuple):
@@ -108,7 +108,7 @@ class ProjectedLstm(nn.Module):
 
     def narrow_weights(self, precision: Precision) -> NarrowWeights:
         """Rounded once, and again when a weight has changed."""
-        version = precision, weights_version(self)
+        version = precision, tensors_version(self._parameters.values())
         if self._narrow is None or self._narrow[0] != version:
             self._narrow = version, self.weights().narrowed(precision)
         return self._narrow[1]

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import torch
@@ -23,16 +23,24 @@ def run_both(
     backward: Callable[[], Backward],
     device: torch.device,
     is_short: bool = False,
+    stays_here: bool = False,
 ) -> tuple[Forward, Backward]:
     """Both results. On one core, or on a GPU (where launches are queued anyway), one by one.
 
     ``is_short``: the work is a run of steps so short that threads would wait for each other's
-    Python.
+    Python. ``stays_here``: the forward direction may run on the caller's thread, because no product
+    in it is PyTorch's, which would use all of the caller's threads; that saves waking a worker.
     """
     num_threads = torch.get_num_threads()
     if device.type != "cpu" or num_threads == 1 or is_short:
         return forward(), backward()
     pool = _pool(num_threads // 2)
+    if stays_here:
+        later = pool.submit(backward)
+        try:
+            return forward(), later.result()
+        finally:
+            wait([later])  # it writes to buffers that an error here would free
     futures = pool.submit(forward), pool.submit(backward)
     return futures[0].result(), futures[1].result()
 
