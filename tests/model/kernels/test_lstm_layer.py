@@ -172,6 +172,7 @@ def test_auto_is_what_the_processor_multiplies_fastest(monkeypatch: pytest.Monke
     monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: True)
     assert choice.usable_precision("auto", cpu) == "bfloat16"
     monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: False)
+    monkeypatch.setattr(choice, "multiplies_int16_fast", lambda place: place == cpu)
     monkeypatch.setattr(choice, "compiled_layer", lambda precision: object())
     assert choice.usable_precision("auto", cpu) == "int8"
     assert choice.usable_precision("auto", torch.device("meta")) == "float32"

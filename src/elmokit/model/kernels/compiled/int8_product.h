@@ -20,6 +20,8 @@ INLINE integers pair_product(halves a, halves b) {
     return (integers)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 #elif defined(__AVX2__)
     return (integers)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__) && LANES == 4
+    return (integers)_mm_madd_epi16((__m128i)a, (__m128i)b);
 #else
     integers x = (integers)a, y = (integers)b;
     return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
