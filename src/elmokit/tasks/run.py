@@ -300,7 +300,9 @@ def limited(examples: list[Any], limit: int) -> list[Any]:
     return [examples[number] for number in sorted(chosen.tolist())]
 
 
-def _embedder(elmo: str | Path | Embedder | None, device: torch.device, precision: str) -> Embedder:
+def _embedder(
+    elmo: str | Path | Embedder | None, device: torch.device, precision: str = "float32"
+) -> Embedder:
     """A model that is read here runs where the task model does; an Embedder stays as it is."""
     if isinstance(elmo, Embedder):
         return elmo
