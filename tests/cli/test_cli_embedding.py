@@ -1,6 +1,7 @@
 """The commands embed, info, convert and verify, on a tiny model on disk."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,24 @@ def test_embed_writes_what_the_library_computes(model: Path, tmp_path: Path) -> 
         expected = elmo.layers([["The", "cat", "sat", "."]])[0]
         np.testing.assert_allclose(file["0"][...], expected, atol=1e-5)
         assert json.loads(file["sentence_to_index"][0])["A rose/is."] == "2"
+
+
+def test_embed_takes_a_precision_and_a_number_of_threads(model: Path, tmp_path: Path) -> None:
+    text, out = tmp_path / "in.txt", tmp_path / "out.h5"
+    text.write_text("The cat sat.\n")
+    options = ("-m", model, "--layers", "all", "-q", "--threads", "1", "--precision")
+    assert run("embed", text, "-o", out, *options, "int8").exit_code == 0
+    exact = elmokit.load(model).layers(["The cat sat."])[0]
+    with h5py.File(out) as file:
+        difference = np.abs(file["0"][...] - exact).max()
+    assert 0.0 < difference < 0.05
+    refused = run("embed", text, "-o", tmp_path / "no.h5", *options, "int4")
+    assert isinstance(refused.exception, InputError) and "got 'int4'" in str(refused.exception)
+    assert not (tmp_path / "no.h5").exists()
+
+
+def test_info_says_what_auto_precision_is(model: Path) -> None:
+    assert re.search(r"auto precision +(int8|bfloat16|float32) \(", run("info", model).output)
 
 
 def test_embed_reads_standard_input(model: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from elmokit.cli.options import (
     Json,
     Markdown,
     Picture,
+    PrecisionOption,
     RunOptions,
     SeenOption,
     with_run_options,
@@ -58,6 +59,7 @@ def pos(
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Probe each frozen layer for part of speech with a linear classifier (Table 6)."""
     from elmokit.analysis.encoders.opening import Models
@@ -69,7 +71,7 @@ def pos(
         read_pos_data,
     )
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), cache=cache)
     present(result, [pos_table(result)], json, picture, lambda: pos_picture(result), markdown)
 
@@ -90,6 +92,7 @@ def senses(
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Disambiguate words by the nearest mean vector of a SemCor sense (Table 5)."""
     from elmokit.analysis.encoders.opening import Models
@@ -101,7 +104,7 @@ def senses(
         word_senses,
     )
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     wanted = read_sense_data(data, sets.split(","))
     result = word_senses(encoders, wanted, semcor_sentences, cache=cache)
     present(result, [senses_table(result)], json, picture, lambda: senses_picture(result), markdown)
@@ -121,6 +124,7 @@ def sense_separation(
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Measure how well each layer separates the two main senses of SemCor's nouns and verbs.
 
@@ -135,7 +139,7 @@ def sense_separation(
     )
     from elmokit.analysis.probes.sense_separation import sense_separation as run
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     result = run(encoders, read_separation_data(data), per_sense, seed)
     table = separation_table(result)
     present(result, [table], json, picture, lambda: separation_picture(result), markdown)

@@ -9,7 +9,7 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model
+from elmokit.cli.options import Device, Model, PrecisionOption
 from elmokit.weights.names import DEFAULT_MODEL
 
 ModelArgument = Annotated[
@@ -69,6 +69,10 @@ def embed(
     ] = 1,
     split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
+    num_threads: Annotated[
+        int | None, typer.Option("--threads", help="At most this many threads.", min=1)
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Compute one vector per token; write one array per sentence, under the keys 0, 1, 2, ...
@@ -94,6 +98,8 @@ def embed(
             id_field=id_field,
             split_char=split_char,
             device=device,
+            precision=precision,
+            num_threads=num_threads,
             quiet=quiet,
         ),
     )

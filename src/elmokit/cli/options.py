@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
+PrecisionOption = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        help="Of the LSTMs' weights: float32 (exact), bfloat16, int8, or auto, the fastest on this "
+        "processor.",
+    ),
+]
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
 ]

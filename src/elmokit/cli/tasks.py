@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import Device
+from elmokit.cli.options import Device, PrecisionOption
 
 task_app = typer.Typer(
     help="Train, evaluate and use the six task models, with and without ELMo.",
@@ -78,6 +78,7 @@ def train(
         float, typer.Option(help="Largest size of the cache folder.")
     ] = 20.0,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
     elmo: OldModel = None,
     finetuned: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -96,6 +97,7 @@ def train(
         config=configured(name, recipe, [*given, *(settings or [])]),
         cache=CacheConfig(cache, not no_cache, cache_precision, cache_gigabytes),
         device=device,
+        precision=precision,
     )
     print(trained.summary(out))
 

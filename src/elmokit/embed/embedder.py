@@ -29,10 +29,13 @@ from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.kernels.choice import PrecisionName, require_precision, usable_precision
+from elmokit.model.kernels.narrow import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
+from elmokit.threads import limited_threads, require_num_threads
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -79,12 +82,26 @@ class Embedder:
 
     Args:
         pretrained: the model, as ``elmokit.weights.load.load_pretrained`` returns it.
+        precision: of the LSTMs' weights, as in ``elmokit.load``.
+        num_threads: the most threads that a call uses, as in ``elmokit.load``.
         cache_bytes: memory for the vectors of distinct words, which are computed once.
     """
 
-    def __init__(self, pretrained: PretrainedModel, *, cache_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(
+        self,
+        pretrained: PretrainedModel,
+        *,
+        precision: PrecisionName = "float32",
+        num_threads: int | None = None,
+        cache_bytes: int = DEFAULT_BYTES,
+    ) -> None:
+        require_precision(precision)
+        require_num_threads(num_threads)
         self.pretrained = pretrained
+        self.num_threads = num_threads
         self.bilm: BiLm = pretrained.bilm.eval()
+        self._asked_precision = precision
+        self.bilm.set_precision(usable_precision(precision, self.bilm.device))
         self.indexer: TokenIndexer = pretrained.indexer
         self._cache = WordCache(self.bilm.encoder, self.indexer, cache_bytes)
 
@@ -104,6 +121,11 @@ class Embedder:
         return self.bilm.device
 
     @property
+    def precision(self) -> Precision:
+        """Of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
+        return self.bilm.precision
+
+    @property
     def source(self) -> str:
         """Where the model was read from."""
         return self.pretrained.source
@@ -115,11 +137,13 @@ class Embedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of weights and token ids: equal only for models with equal vectors.
+        """A checksum of weights, their precision and token ids.
+
+        Equal only for models with equal vectors.
 
         Computed once; a model that is trained further needs a new Embedder.
         """
-        return fingerprint(self.pretrained)
+        return fingerprint(self.pretrained, self.precision)
 
     def __repr__(self) -> str:
         return f"Embedder({self.source!r}, layers={self.num_layers}, dim={self.dim})"
@@ -139,7 +163,9 @@ class Embedder:
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model to a device (``"auto"``: a GPU where there is one)."""
         self.bilm.to(usable_device(device))
+        self.bilm.set_precision(usable_precision(self._asked_precision, self.bilm.device))
         self.__dict__.pop("_settled", None)
+        self.__dict__.pop("fingerprint", None)
         return self
 
     def save(self, folder: str | Path, *, dtype: StorageType = "float32") -> None:
@@ -181,7 +207,8 @@ class Embedder:
         Args:
             words: the vocabulary, each word as a token.
         """
-        self._cache.keep(tokens_of(list(words)))
+        with limited_threads(self.num_threads):
+            self._cache.keep(tokens_of(list(words)))
 
     def embed(
         self,
@@ -368,8 +395,8 @@ class Embedder:
         state = self.bilm.zero_state(len(tokens)) if state is None else state
         if state.num_rows < len(tokens):
             state = state.join(self.bilm.zero_state(len(tokens) - state.num_rows))
-        table, rows, lengths = self._tensors(tokens)
-        with torch.no_grad():
+        with limited_threads(self.num_threads), torch.no_grad():
+            table, rows, lengths = self._tensors(tokens)
             output = self.bilm.carry(table, rows, lengths, state.rows(0, len(tokens)))
         layers = [
             np.ascontiguousarray(array[:, :length])
@@ -416,8 +443,8 @@ class Embedder:
             raise InputError(f"batch_tokens must be at least 1, got {batch_tokens}")
         begin = self._start(start)
         for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
-            table, rows, lengths = self._tensors([sentences[number] for number in chunk])
-            with torch.no_grad():
+            with limited_threads(self.num_threads), torch.no_grad():
+                table, rows, lengths = self._tensors([sentences[number] for number in chunk])
                 layers = self.bilm.layers(table, rows, lengths, begin)
             yield chunk, layers
 

@@ -17,8 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
-from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, Workspace, run_packed
-from elmokit.model.lstm_step import PLAIN, LstmSteps
+from elmokit.model.kernels.lstm_kernel import LstmFunction, Workspace, run_packed
+from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
+from elmokit.model.kernels.narrow import Precision
+from elmokit.model.weights_version import tensors_version
 
 
 class LstmState(NamedTuple):
@@ -71,6 +74,7 @@ class ProjectedLstm(nn.Module):
         self.projection = (
             nn.Parameter(torch.empty(cell_dim, projection_dim)) if config.has_projection else None
         )
+        self._narrow: tuple[object, NarrowWeights] | None = None
         self.reset_forget_bias()
         self.reset_parameters()
 
@@ -102,6 +106,13 @@ class ProjectedLstm(nn.Module):
             self.config.cell_clip,
             self.config.projection_clip if self.projection is not None else None,
         )
+
+    def narrow_weights(self, precision: Precision) -> NarrowWeights:
+        """Rounded once, and again when a weight has changed."""
+        version = precision, tensors_version(self._parameters.values())
+        if self._narrow is None or self._narrow[0] != version:
+            self._narrow = version, self.weights().narrowed(precision)
+        return self._narrow[1]
 
 
 class LstmStack(nn.Module):
@@ -165,11 +176,17 @@ class LstmStack(nn.Module):
 
     @torch.no_grad()
     def infer(
-        self, table: Tensor, rows: Tensor, batch_sizes: Sequence[int], state: LstmState
+        self,
+        table: Tensor,
+        rows: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        precision: Precision = "float32",
     ) -> tuple[list[Tensor], LstmState]:
         """The same without gradients or dropout, for inputs ``table[rows]``: (N, P) and (S,).
 
-        The first layer's input projection is computed once per distinct token.
+        The first layer's input projection is computed once per distinct token. ``precision``: of
+        the matrices.
         """
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
@@ -177,9 +194,10 @@ class LstmStack(nn.Module):
         inputs = None
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
+            is_exact = precision == "float32"
             with torch.autocast(table.device.type, enabled=False):
                 output, last_hidden, last_cell = run_packed(
-                    layer.weights(),
+                    layer.weights() if is_exact else layer.narrow_weights(precision),
                     table if inputs is None else inputs,
                     rows if inputs is None else None,
                     batch_sizes,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.files import write_json
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.recipe import read_toml
 from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings
@@ -113,6 +114,7 @@ def train_task(
     config: TaskConfig | None = None,
     cache: CacheConfig | None = None,
     device: str = "cpu",
+    precision: str = "float32",
     quiet: bool = False,
 ) -> TrainedTask:
     """Train a task model into the folder ``out``; if the folder holds a run, resume it.
@@ -128,6 +130,7 @@ def train_task(
         cache: where the biLM's layers are stored; default: the user's cache folder.
         device: of the task model, and of an ELMo model that is read here; an ``Embedder`` stays
             where it is.
+        precision: of an ELMo model that is read here, as in ``elmokit.load``.
         quiet: show no progress.
     """
     task, place = find_task(name), usable_device(device)
@@ -138,12 +141,12 @@ def train_task(
     train_examples = task.expand(config.model, train_examples)
     # Scoring is tried before the training, so that what cannot be scored is refused at once.
     task.score(dev_examples, [task.no_answer] * len(dev_examples))
-    embedder = _embedder(elmo, place) if config.elmo.where != "none" else None
+    embedder = _embedder(elmo, place, precision) if config.elmo.where != "none" else None
     labels = task.labels(train_examples)
     cache = cache or CacheConfig()
-    precision = cache.precision if cache.is_used else "float32"
+    layer_precision = cache.precision if cache.is_used else "float32"
     all_examples = [*train_examples, *dev_examples]
-    description = describe_run(config, labels, embedder, precision, all_examples)
+    description = describe_run(config, labels, embedder, layer_precision, all_examples)
     check_same_run(out, description)
     source = _source(embedder, cache)
     if isinstance(source, LayerCache):
@@ -179,7 +182,8 @@ def load_task(
     embedder = None
     if config.elmo.where != "none":
         trained_with = description["elmo"]
-        embedder = _embedder(elmo or trained_with["source"] or None, place)
+        precision = trained_with.get("weights", "float32")
+        embedder = _embedder(elmo or trained_with["source"] or None, place, precision)
         if embedder.fingerprint != trained_with["fingerprint"]:
             raise InputError(
                 f"{folder}: was trained with the ELMo model {trained_with['source']}, and "
@@ -319,9 +323,13 @@ def limited(examples: list[Any], limit: int) -> list[Any]:
     return [examples[number] for number in sorted(chosen.tolist())]
 
 
-def _embedder(elmo: str | Path | Embedder | None, device: torch.device) -> Embedder:
-    """A model that is read here runs where the task model does; an Embedder stays where it is."""
-    return elmo if isinstance(elmo, Embedder) else elmokit.load(elmo).to(device)
+def _embedder(
+    elmo: str | Path | Embedder | None, device: torch.device, precision: str = "float32"
+) -> Embedder:
+    """A model that is read here runs where the task model does; an Embedder stays as it is."""
+    if isinstance(elmo, Embedder):
+        return elmo
+    return elmokit.load(elmo, device=device, precision=cast(PrecisionName, precision))
 
 
 def _source(embedder: Embedder | None, cache: CacheConfig) -> LayerSource | None:

@@ -106,7 +106,12 @@ def describe_run(
     if embedder is not None:
         path = Path(embedder.source)
         source = str(path.resolve()) if path.exists() else embedder.source
-        elmo = {"source": source, "fingerprint": embedder.fingerprint, "precision": precision}
+        elmo = {
+            "source": source,
+            "fingerprint": embedder.fingerprint,
+            "weights": embedder.precision,
+            "precision": precision,
+        }
     return {
         "format": FORMAT,
         "elmokit": elmokit.__version__,

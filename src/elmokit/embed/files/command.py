@@ -14,6 +14,7 @@ from elmokit.embed.files.writers import Layout, require_suffix
 from elmokit.embed.load import load
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.progress import meter
 from elmokit.text.sources import require_sources
 from elmokit.weights.bilm_tf.write import write_bilm_tf
@@ -40,6 +41,8 @@ class EmbedOptions:
     id_field: int = 1
     split_char: str = "|"
     device: str = "cpu"
+    precision: str = "float32"
+    num_threads: int | None = None
     quiet: bool = False
 
 
@@ -48,7 +51,12 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     require_suffix(out)
     require_sources(inputs)
     require_start(options.start)
-    elmo = load(options.model, device=options.device)
+    elmo = load(
+        options.model,
+        device=options.device,
+        precision=cast(PrecisionName, options.precision),
+        num_threads=options.num_threads,
+    )
     if options.protein and "language" in elmo.pretrained.card:
         raise InputError(
             f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
