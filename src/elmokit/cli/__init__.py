@@ -38,6 +38,7 @@ def main() -> None:
         embedding,
         pretrain,
         report,
+        serving,
         tasks,
         words,
     )
