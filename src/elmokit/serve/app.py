@@ -101,7 +101,12 @@ def create_app(
     _add_words(app, service)
     _add_operations(app, service)
     if cors_origins:
-        app.add_middleware(CORSMiddleware, allow_origins=list(cors_origins), allow_headers=["*"])
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(cors_origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+        )
     app.add_middleware(
         Gate,  # the outermost
         limits=limits,
