@@ -20,6 +20,8 @@ KEY_VARIABLE = "ELMOKIT_API_KEY"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_FILES = 65_536
 """Connections and files that may be open at once, where the system allows so many."""
+KEEP_ALIVE_SECONDS = 75
+"""Longer than the minute that load balancers keep a connection: they close it, not we."""
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep the model thread from Python's lock."""
 
@@ -62,6 +64,7 @@ def run_server(
         log_level="info" if access_log else "warning",
         access_log=access_log,
         timeout_graceful_shutdown=max(int(stop_seconds), 1),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         server_header=False,
     )
     address = f"http://{host if ':' not in host else f'[{host}]'}:{listening.getsockname()[1]}"
