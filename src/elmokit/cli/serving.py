@@ -15,7 +15,7 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL]...",
+            metavar="MODEL...",
             help="Names or paths of models, or NAME=PATH; the first is the default. "
             "Default: en-small.",
         ),
@@ -72,7 +72,7 @@ def serve(
     try:
         from elmokit.serve.command import run_server
         from elmokit.serve.limits import Limits
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise missing_extra(error.name or "FastAPI", "serve", "elmokit serve") from None
 
     limits = Limits(

@@ -309,7 +309,7 @@ def _json_response(value: Any) -> Response:
 async def _unless_abandoned(request: Request, work: Awaitable[Result]) -> Result:
     """The result; work for a client that has hung up is cancelled, and leaves the queue."""
     working = asyncio.ensure_future(work)
-    watching = asyncio.ensure_future(request.receive())  # the body is read: this waits for the end
+    watching = asyncio.ensure_future(_hung_up(request))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -318,6 +318,12 @@ async def _unless_abandoned(request: Request, work: Awaitable[Result]) -> Result
     finally:
         working.cancel()
         watching.cancel()
+
+
+async def _hung_up(request: Request) -> None:
+    """Returns when the client has gone; its body has been read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _started(lines: AsyncIterator[AnsweredText]) -> AsyncIterator[bytes]:

@@ -1,6 +1,7 @@
 """``elmokit serve``: the application behind uvicorn, from start to a graceful end."""
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -66,6 +67,7 @@ def run_server(
         timeout_graceful_shutdown=max(int(stop_seconds), 1),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         server_header=False,
+        proxy_headers=False,
     )
     address = f"http://{host if ':' not in host else f'[{host}]'}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(served.names)} at {address} (documentation: {address}/docs)")
@@ -89,6 +91,9 @@ class _Server(uvicorn.Server):
             self.should_exit = True
             return
         self._readiness.is_draining = True
+        if sig == signal.SIGINT:  # somebody at a keyboard, not a load balancer
+            self.should_exit = True
+            return
         timer = threading.Timer(self._drain_seconds, self._close_door)
         timer.daemon = True
         timer.start()
