@@ -40,6 +40,7 @@ def main() -> None:
         embedding,
         pretrain,
         report,
+        serving,
         tasks,
         words,
     )
