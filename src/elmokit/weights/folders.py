@@ -12,13 +12,13 @@ from typing import Any
 from safetensors import SafetensorError
 
 from elmokit.errors import InputError
-from elmokit.files import is_full_disk, replacing_folder
+from elmokit.files import checksums, is_full_disk, replacing_folder
 
 MODEL_FILES = frozenset(
     (
         "config.json", "options.json", "model.safetensors", "softmax.safetensors",
         "settled.safetensors", "characters.json", "words.json", "vocab.txt",
-        "weights.hdf5", "softmax.hdf5",
+        "weights.hdf5", "softmax.hdf5", checksums.FILE_NAME,
     )
 )  # fmt: skip
 """What elmokit itself writes; a folder that holds anything else is not replaced."""
@@ -39,6 +39,7 @@ def writing_model(folder: Path) -> Iterator[Path]:
     try:
         with replacing_folder(folder) as aside:
             yield aside
+            checksums.write_checksums(aside)
     except (OSError, SafetensorError) as error:
         if is_full_disk(error):
             raise InputError(

@@ -6,6 +6,7 @@ INDEX/index.json         what it is, of which model and of which text
       sentences.txt, sentences.npy       the text, and the byte where each sentence starts
       tokens.npy         (N, 2): the sentence and the place of each token
       words.txt, words.npy       the commonest words and their token-layer vectors
+      SHA256SUMS         what ``elmokit verify INDEX`` compares
 
 All are memory-mapped. Up to five million tokens are searched exactly (0.2 s per million); beyond
 that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors decide.
@@ -28,6 +29,7 @@ from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.analysis.words.texts import first_tokens, read_sentences
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder, require_replaceable, write_json
+from elmokit.files.checksums import write_checksums
 from elmokit.progress import meter
 from elmokit.recipe import from_plain, to_plain
 from elmokit.text.static_vectors import StaticVectors
@@ -116,6 +118,7 @@ def build_index(
             for layer in chosen:
                 _write_graph(aside, layer, facts, quiet)
         write_json(aside / "index.json", to_plain(facts))
+        write_checksums(aside)
     return IndexReport(text.num_sentences, text.num_tokens, tuple(chosen), is_exact)
 
 

@@ -68,7 +68,7 @@ def writing(
     """A writer for the format that the name of ``path`` (or ``kind``, like ".h5") asks for."""
     if kind is None:
         require_suffix(path)
-    with _full_disk_said_plainly(path), replacing_file(path) as aside:
+    with full_disk_said_plainly(path), replacing_file(path) as aside:
         writer = _WRITERS[kind or path.suffix](aside, layout)
         try:
             yield writer
@@ -165,7 +165,8 @@ class NpzWriter:
             self._file.close()
 
     def _write(self, key: str, array: Array) -> None:
-        with self._zip.open(f"{key}.npy", "w", force_zip64=True) as member:
+        member_info = zipfile.ZipInfo(f"{key}.npy")  # its date is fixed: the same text, same file
+        with self._zip.open(member_info, "w", force_zip64=True) as member:
             np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
@@ -271,7 +272,8 @@ def _encodable(token: str) -> str:
 
 
 @contextmanager
-def _full_disk_said_plainly(path: Path) -> Iterator[None]:
+def full_disk_said_plainly(path: Path) -> Iterator[None]:
+    """What ran out of space while writing ``path`` becomes one sentence."""
     try:
         yield
     except (OSError, RuntimeError) as error:

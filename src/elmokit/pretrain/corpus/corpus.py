@@ -3,7 +3,6 @@
 docs/corpus-format.md describes the files; ``pretrain/corpus/prepare.py`` writes them.
 """
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.errors import InputError
+from elmokit.files.checksums import check_files
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Ids, Utf8Characters
 from elmokit.text.vocabulary import MARKERS, Vocabulary, read_vocabulary
 
@@ -158,13 +158,7 @@ class Corpus:
 
         Opening a corpus only compares sizes. Corpora of the first edition have no checksums.
         """
-        for name, checksum in self.facts.get("checksums", {}).items():
-            path = _existing(self.path / str(name))
-            if file_checksum(path) != checksum:
-                raise InputError(
-                    f"{path}: damaged (its checksum is not that of corpus.json); prepare the "
-                    f"corpus again"
-                )
+        check_files(self.path, "prepare the corpus again, or copy it again")
 
     @classmethod
     def open(cls, path: Path | str) -> "Corpus":
@@ -183,15 +177,6 @@ class Corpus:
             _open_split(path / "heldout", facts["heldout"]),
             facts,
         )
-
-
-def file_checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def warn_if_few(num_tokens: int) -> str | None:

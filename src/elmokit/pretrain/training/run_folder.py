@@ -11,9 +11,7 @@ A checkpoint is a zip file, as torch.save writes it, with a CRC-32 of every reco
 check these when it reads; ``read_checkpoint`` does.
 """
 
-import errno
 import json
-import os
 import pickle
 import struct
 import sys
@@ -22,12 +20,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 
 from elmokit.errors import InputError
 from elmokit.files import replacing_file, write_json
+from elmokit.files.locks import holder_of, try_lock
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import Softmax
 from elmokit.pretrain.config import Recipe, recipe_from_plain
@@ -290,45 +289,12 @@ def _parse_event(line: str) -> dict[str, Any] | None:
 def locked(run: Path) -> Iterator[None]:
     """Hold the lock of a run's folder, which dies with the process; refuse if another holds it."""
     run.mkdir(parents=True, exist_ok=True)
-    with (run / ".lock").open("a+", encoding="utf-8") as file:
-        if not _lock(file):
-            file.seek(0)
-            holder = file.read().strip()
+    path = run / ".lock"
+    with try_lock(path) as is_ours:
+        if not is_ours:
+            holder = holder_of(path)
             raise InputError(
                 f"{run}: another process{f' ({holder})' if holder else ''} is training in this "
                 f"folder; wait for it, stop it, or choose another folder"
             )
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
         yield
-
-
-_NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
-
-if sys.platform == "win32":
-
-    def _lock(file: IO[str]) -> bool:
-        """Lock a byte far behind the text: Windows forbids others to read what is locked."""
-        import msvcrt
-
-        file.seek(1 << 20)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _lock(file: IO[str]) -> bool:
-        """False if another process holds the lock; True too where the file system has no locks."""
-        try:
-            import fcntl
-        except ImportError:
-            return True
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            return error.errno in _NO_LOCKS_HERE
-        return True

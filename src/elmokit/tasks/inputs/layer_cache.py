@@ -12,10 +12,9 @@ import hashlib
 import json
 import os
 import sys
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +26,9 @@ from torch import Tensor
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
-from elmokit.files import replacing_file
+from elmokit.files import remove_leftovers, replacing_file
+from elmokit.files.locks import wait_for_lock
 from elmokit.progress import meter
-from elmokit.tasks.locks import wait_for_lock
 
 Sentences = Sequence[Sequence[str]]
 
@@ -37,7 +36,6 @@ SHARD_BYTES = 128 << 20
 """A file of layers is closed at this size: the most that a killed run computes again."""
 DEFAULT_GIGABYTES = 20.0
 _ENTRY = np.dtype([("key", "V16"), ("start", "<i8"), ("num_tokens", "<i8")])
-_ABANDONED_SECONDS = 24 * 3600
 
 
 class _Place(NamedTuple):
@@ -233,10 +231,8 @@ class LayerCache:
         return True
 
     def _make_room(self, num_bytes: int) -> bool:
-        for abandoned in self._root.glob("*/.*.part"):
-            with suppress(FileNotFoundError):  # its run has just renamed it
-                if time.time() - abandoned.stat().st_mtime > _ABANDONED_SECONDS:
-                    abandoned.unlink()
+        for folder in self._root.iterdir():
+            remove_leftovers(folder / "*")
         shards = self._shards_by_age()
         excess = sum(size for _, _, size in shards) + num_bytes - self.max_bytes
         for _, shard, size in shards:
