@@ -5,15 +5,20 @@ because reading every byte would make loading slow.
 """
 
 import hashlib
+import lzma
 import re
+import struct
+import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
 from elmokit.files.replacing import replacing_file
 
 FILE_NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _MOST_BYTES = 1 << 20
+_LONGEST_NAME = 200
 _CHUNK_BYTES = 1 << 22
 
 
@@ -42,6 +47,19 @@ def check_files(folder: Path, cure: str, only: str | None = None) -> int | None:
         if _sha256(path) != checksum:
             raise InputError(f"{path}: damaged or changed (its SHA-256 is another one); {cure}")
     return len(expected) or None
+
+
+def zip_damage(path: Path) -> str | None:
+    """What is wrong with a zip file (as torch.save writes) by its own checksums; None: nothing."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError,
+        EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError, OSError,
+    ) as error:  # fmt: skip
+        return reason_of(error)
+    return None if broken is None else f"bad checksum of {broken}"
 
 
 def _is_own(path: Path) -> bool:
@@ -76,7 +94,8 @@ def _read_checksums(folder: Path) -> dict[str, str]:
 
 def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
-    return "\0" not in name and not path.is_absolute() and ".." not in path.parts
+    is_name = "\0" not in name and len(name.encode()) <= _LONGEST_NAME
+    return is_name and not path.is_absolute() and ".." not in path.parts
 
 
 def _sha256(path: Path) -> str:

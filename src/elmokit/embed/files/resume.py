@@ -27,6 +27,7 @@ from elmokit.embed.files.to_file import Selection, note_of, stream_selection, wi
 from elmokit.embed.files.writers import Layout, full_disk_said_plainly, writing
 from elmokit.errors import InputError
 from elmokit.files import remove_leftovers, replacing_file, write_json
+from elmokit.files.json_text import parse_json
 from elmokit.files.locks import try_lock
 from elmokit.progress import Meter
 
@@ -129,11 +130,11 @@ class KeptWindows:
         """Header and numbers; None if there are none or they are damaged: they are made again."""
         try:
             with self._path(number).open("rb") as file:
-                header = json.loads(file.readline(_LONGEST_HEADER))
+                header = parse_json(file.readline(_LONGEST_HEADER))
                 content = file.read()
             sizes = [int(np.prod(shape)) for shape in header["shapes"]]
             is_whole = header["sha256"] == hashlib.sha256(content).hexdigest()
-        except (FileNotFoundError, ValueError, LookupError, TypeError, RecursionError):
+        except (FileNotFoundError, ValueError, LookupError, TypeError, OverflowError):
             return None
         if not is_whole or 4 * sum(sizes) != len(content):
             return None
@@ -167,8 +168,8 @@ def _require_same(folder: Path, settings: dict[str, Any], out: Path) -> None:
         write_json(path, settings)
         return
     try:
-        old = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
+        old = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError:
         old = None
     if old != settings:
         raise InputError(
