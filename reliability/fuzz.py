@@ -46,8 +46,9 @@ class Tally:
             self.slowest_seconds, self.slowest_name = seconds, name
             (self.folder / "slowest").write_bytes(content)
         if error is not None:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno} ({name})"
+            trace = traceback.extract_tb(error.__traceback__)
+            place = f"{Path(trace[-1].filename).name}:{trace[-1].lineno}" if trace else str(error)
+            kind = f"{type(error).__name__} at {place} ({name})"
             if kind not in self.exceptions:
                 number = len(self.exceptions)
                 (self.folder / f"input-{number}").write_bytes(content)
@@ -76,14 +77,19 @@ def attack_target(name: str, seconds: float, seed: int, folder: Path) -> None:
     except ImportError:
         atheris = None
     if atheris is not None:
+        import torch  # before, so that it is not instrumented
+
         with atheris.instrument_imports(include=["elmokit"], enable_loader_override=False):
             from targets import Victim, all_targets, draw_attack
-    else:
-        from targets import Victim, all_targets, draw_attack
-    import torch
 
+            targets = all_targets()
+    else:
+        import torch
+        from targets import Victim, all_targets, draw_attack
+
+        targets = all_targets()
     torch.set_num_threads(1)
-    target = next(target for target in all_targets() if target.name == name)
+    target = next(target for target in targets if target.name == name)
     victim = Victim(target, folder / "files")
     tally = Tally(folder)
     names = victim.names

@@ -51,7 +51,7 @@ class Victim:
             self.target.read(self.folder)
         except InputError as error:
             sentence = str(error)
-            if not sentence or len(sentence) > 20_000:
+            if not sentence or len(sentence) > 3000:
                 return AssertionError(f"an InputError of {len(sentence)} characters")
         except Exception as error:
             return error

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,8 +30,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not TOML ({error})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not TOML ({reason_of(error)})") from None
 
 
 def apply_setting(values: dict[str, Any], setting: str) -> None:
@@ -49,7 +49,7 @@ def apply_setting(values: dict[str, Any], setting: str) -> None:
         raise InputError(f"--set {setting}: write it as TABLE.NAME=VALUE, as in train.seed=2")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text.strip()
     for name in names[:-1]:
         values = values.setdefault(name, {})

@@ -51,8 +51,15 @@ def tidy_up_when_terminated() -> None:
             signal.signal(number, end)
 
 
+def _open_closed_streams() -> None:
+    """What is said to a stream that our starter has closed is said to nobody."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
 def main() -> None:
     """Run the command line; bad input becomes one sentence and exit status 1."""
+    _open_closed_streams()
     tidy_up_when_terminated()
     # Each module adds its commands to ``app``.
     from elmokit.cli import (  # noqa: F401

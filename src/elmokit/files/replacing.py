@@ -64,6 +64,13 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             os.replace(aside, path)
             shutil.rmtree(old)
         _flush_names_to_disk(path.parent)
+    except OSError as error:
+        if is_full_disk(error):
+            raise InputError(
+                f"{path}: no space is left on the disk; nothing was written, so free some or "
+                f"choose another folder"
+            ) from None
+        raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -100,11 +107,14 @@ _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_full_disk(error: Exception) -> bool:
-    """Whether there was no space: by the number, or in the words of HDF5 and of safetensors."""
+    """Whether there was no space: by the number, or in the words of HDF5, safetensors or NumPy."""
     if getattr(error, "errno", None) in _FULL_DISK:
         return True
     words = str(error)
-    return any(f"errno = {n}" in words or f"os error {n}" in words for n in _FULL_DISK)
+    is_of_numpy = isinstance(error, OSError) and " requested and " in words  # "9 ... 3 written"
+    return is_of_numpy or any(
+        f"errno = {n}" in words or f"os error {n}" in words for n in _FULL_DISK
+    )
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
 MOST_TOKENS_AS_ATTRIBUTE = 4000
 """HDF5 stores attributes of up to 64 kB, 16 bytes per token; longer sentences have none."""
+LONGEST_NPZ_KEY = 65_000
+"""Bytes of a name in a zip file, a little rounded down."""
 HDF5_SPARE_BYTES = 1 << 18
 """Room for HDF5's own tables, beside two per cent of the file."""
 
@@ -165,6 +167,11 @@ class NpzWriter:
             self._file.close()
 
     def _write(self, key: str, array: Array) -> None:
+        if len(key.encode("utf-8", "replace")) > LONGEST_NPZ_KEY:
+            raise InputError(
+                f"{key[:40]!r}... has {len(key):,} characters, more than a name in an npz file can "
+                f"have; write .h5 or .parquet, or choose another field with --id"
+            )
         member_info = zipfile.ZipInfo(f"{key}.npy")  # its date is fixed: the same text, same file
         with self._zip.open(member_info, "w", force_zip64=True) as member:
             np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

@@ -130,7 +130,7 @@ class PrepareReport:
         if warning and self.facts["settings"]["heldout"] != 0:  # 0: nothing was to be held out
             yield warning
         for name, reason in self.broken_sources.items():
-            yield f"{name}: read only up to where it is broken ({reason})"
+            yield f"{name}: broken or unreadable ({reason}); what came before the damage was read"
 
 
 _SAID_AS = {
