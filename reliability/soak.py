@@ -1,14 +1,13 @@
 """Kill commands with SIGKILL at random moments, start them again, and compare what they leave.
 
-    python reliability/soak.py [--kills 200] [--only train] [--processes 2] [--text TEXT...]
+    python reliability/soak.py [--kills 200] [--only train] [--text TEXT]...
 
 Kills go in turn to train, task train, embed --resume, prepare and index, with tiny models. A
 command that can resume (the first three) must end with the same bytes as one that was never
 stopped; prepare and index must restart cleanly and do the same. After the last start nothing
-half-written may be left. Of every four kills of a training, one waits for a checkpoint to be made
-and one for a checkpoint to be half written. With --processes, training runs under torchrun, which
-has to start all its workers again when one is killed. Prints the counts; exit status 1 if anything
-differs.
+half-written may be left. A quarter of the kills of a training wait for a checkpoint to be half
+written. Prints the counts; exit status 1 if anything differs. kill_workers.py kills single workers
+of a training under torchrun.
 """
 
 import argparse
@@ -142,14 +141,10 @@ def make_jobs(folder: Path, texts: list[str], options: argparse.Namespace) -> li
     model, data = str(folder / "model"), str(folder / "data")
 
     def train(out: Path) -> list[str]:
-        command = ELMOKIT
-        if options.processes > 1:
-            command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-            command += [f"--nproc-per-node={options.processes}", "-m", "elmokit"]
         if (out / "run.json").is_file() and any((out / "checkpoints").glob("*.pt")):
-            return [*command, "train", "--resume", str(out)]
+            return [*ELMOKIT, "train", "--resume", str(out)]
         sets = [f"--set={one}" for one in [*RECIPE, f"train.max_tokens={options.tokens}"]]
-        return [*command, "train", "tiny", "--data", data, "--out", str(out), *sets]
+        return [*ELMOKIT, "train", "tiny", "--data", data, "--out", str(out), *sets]
 
     def task(out: Path) -> list[str]:
         sets = [
@@ -213,7 +208,6 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="a job's name; may be repeated")
     parser.add_argument("--text", action="append", default=[], help="real text for train")
     parser.add_argument("--tokens", type=int, default=30_000, help="that a training reads")
-    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
