@@ -13,7 +13,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 import elmokit
-from elmokit.cli import app, embedding  # noqa: F401  importing adds the commands
+from elmokit.cli import app, embedding, tidy_up_when_terminated  # noqa: F401  adds the commands
 from elmokit.embed.embedder import WINDOW_TOKENS
 from elmokit.embed.files import command
 from elmokit.embed.files.inputs import Item
@@ -127,22 +127,25 @@ def test_bad_text_leaves_nothing_half_written(model: Path, tmp_path: Path) -> No
     assert [child.name for child in tmp_path.iterdir()] == ["in.txt"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_run_leaves_nothing(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(inputs: list[str], pretokenized: bool) -> Iterator[Item]:
-        for number in range(WINDOW_TOKENS // 100):  # fills a window, so that it is written
-            yield Item(str(number), "a", ["a"] * 100)
+        for line in range(WINDOW_TOKENS // 100):  # fills a window, so that it is written
+            yield Item(str(line), "a", ["a"] * 100)
         assert list(tmp_path.glob(".out.h5.*.part"))
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr(command, "read_sentences", interrupted)
+    tidy_up_when_terminated()
     try:
         result = run("embed", "-", "-o", tmp_path / "out.h5", "-m", model, "-q")
     finally:
-        signal.signal(signal.SIGTERM, before)
-    assert result.exit_code == 128 + signal.SIGTERM
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert result.exit_code == 128 + number
     assert not list(tmp_path.iterdir())
 
 

@@ -1,7 +1,5 @@
 """Commands on models and vectors: embed, info, convert, verify."""
 
-import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +13,6 @@ from elmokit.weights.names import DEFAULT_MODEL
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="Name or path of a model: folder, zip or .hdf5.")
 ]
-
-
-def _tidy_up_when_terminated() -> None:
-    """A signal ends the command as an error does, so that no incomplete file is left."""
-    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
 
 
 @app.command()
@@ -68,6 +59,18 @@ def embed(
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
     split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Keep what is computed beside OUT until it is whole; after a kill, the same "
+            "command continues.",
+        ),
+    ] = False,
+    verify_model: Annotated[
+        bool,
+        typer.Option("--verify", help="First compare the model's files with their checksums."),
+    ] = False,
     device: Device = "cpu",
     precision: PrecisionOption = "float32",
     num_threads: Annotated[
@@ -81,7 +84,6 @@ def embed(
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
-    _tidy_up_when_terminated()
     summary = run_embed(
         inputs,
         out,
@@ -97,6 +99,8 @@ def embed(
             protein=protein,
             id_field=id_field,
             split_char=split_char,
+            resume=resume,
+            verify=verify_model,
             device=device,
             precision=precision,
             num_threads=num_threads,
@@ -140,13 +144,14 @@ def convert(
     """Convert a model to another format; nothing is rounded unless --float16 is given."""
     from elmokit.embed.files.command import run_convert
 
-    _tidy_up_when_terminated()
     typer.echo(run_convert(model, out, to=format, float16=float16, settle_on=settle))
 
 
 @app.command()
 def verify(
-    model: ModelArgument = DEFAULT_MODEL,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A model by name or path, a corpus or an index.")
+    ] = DEFAULT_MODEL,
     expected: Annotated[
         Path | None, typer.Option(help="Vectors that another program computed with this model.")
     ] = None,
@@ -155,14 +160,20 @@ def verify(
         typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
 ) -> None:
-    """Check a model, print the statistics of its layers, compare with another program's vectors.
+    """Compare the files of a model, a corpus or an index with their checksums.
 
-    The exit status is 1 if the vectors differ.
+    Of a model, also print the statistics of its layers, and compare it with another program's
+    vectors. The exit status is 1 where a file is damaged or the vectors differ.
     """
     from elmokit.embed.load import load
+    from elmokit.embed.verify.stored_files import check_stored
     from elmokit.embed.verify.verify import verify as check
 
-    report = check(load(model), expected, sentences)
+    files = check_stored(path)
+    typer.echo(files.line())
+    if files.kind != "model":
+        return
+    report = check(load(path), expected, sentences)
     for line in report.lines():
         typer.echo(line)
     if not report.is_good:

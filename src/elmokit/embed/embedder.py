@@ -454,6 +454,15 @@ class Embedder:
         table = self._cache.vectors(tokens)
         return table, rows.to(table.device), lengths
 
+    def recall(self, sentences: list[list[str]], *, batch_tokens: int = BATCH_TOKENS) -> None:
+        """Encode the words of sentences whose vectors are known, as computing them would have.
+
+        Rounding may depend on which words are encoded together, so a stream that continues after
+        these sentences has the bits of one that computed them.
+        """
+        for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
+            self._tensors([sentences[number] for number in chunk])
+
     def _start(self, start: Start) -> BiLmState | None:
         if isinstance(start, BiLmState):
             if start.num_rows != 1:

@@ -27,7 +27,11 @@ class Mix:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in (*self.weights, self.gamma)):
+        try:
+            is_finite = all(math.isfinite(number) for number in (*self.weights, self.gamma))
+        except TypeError:
+            raise InputError(f"a mix has one number per layer and a gamma, got {self}") from None
+        if not is_finite:
             raise InputError(f"the weights and gamma of a mix must be finite, got {self}")
 
     @classmethod

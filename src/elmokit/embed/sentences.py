@@ -98,7 +98,12 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
         raise InputError(
             f"a sentence must be a string or a list of strings, got {sentence!r}{where}"
         )
-    tokens = list(sentence)
+    try:
+        tokens = list(sentence)
+    except TypeError:  # a tensor or an array of no dimensions
+        raise InputError(
+            f"a sentence must be a string or a list of strings, got {sentence!r}{where}"
+        ) from None
     for token in tokens:
         if not isinstance(token, str):
             raise InputError(

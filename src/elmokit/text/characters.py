@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from elmokit.errors import InputError
+
 Ids = npt.NDArray[np.int64]
 
 BEGIN_OF_SENTENCE = "<S>"
@@ -86,6 +88,9 @@ class UnicodeCharacters:
     """
 
     def __init__(self, dictionary: dict[str, int], max_characters: int = 50) -> None:
+        for marker in ("<oov>", "<bow>", "<eow>", "<pad>"):
+            if marker not in dictionary:
+                raise InputError(f"the dictionary of characters lacks {marker}; download it again")
         self.dictionary = dictionary
         self.max_characters = max_characters
 

@@ -116,7 +116,8 @@ def _read_text(path: Path, has_header: bool, max_words: int | None) -> StaticVec
             if rows and len(fields) > len(rows[0]):
                 word, fields = f"{word} {fields[0]}", fields[1:]
             try:
-                row = np.array(fields, dtype=np.float32)
+                with np.errstate(over="ignore"):
+                    row = np.array(fields, dtype=np.float32)
             except ValueError:
                 raise InputError(f"{path}, line {number}: expected a word and numbers") from None
             if rows and len(row) != len(rows[0]):
@@ -137,9 +138,12 @@ def _read_binary(
 ) -> StaticVectors:
     """word2vec's format: each word, a space, then dim little-endian floats."""
     data = np.memmap(path, dtype=np.uint8, mode="r")
+    if announced < 1 or dim < 1:
+        raise InputError(f"{path}: announces {announced} vectors of {dim} numbers; copy it again")
     words: list[str] = []
     num_words = announced if max_words is None else min(announced, max_words)
-    vectors = np.empty((num_words, dim), dtype=np.float32)
+    most_rows = min(num_words, len(data) // (4 * dim) + 1)  # whatever the file announces
+    vectors = np.empty((most_rows, dim), dtype=np.float32)
     for row in range(num_words):
         word = data[offset : offset + LONGEST_WORD].tobytes().partition(b" ")
         begin = offset + len(word[0]) + 1

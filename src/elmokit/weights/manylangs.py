@@ -70,7 +70,11 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     named = str(read_json(path).get("config_path", "")) if path.is_file() else ""
     candidates = [folder / named, folder / PureWindowsPath(named).name] if named else []
     for candidate in candidates:
-        if folder.resolve() in candidate.resolve().parents and candidate.is_file():
+        try:
+            is_own = folder.resolve() in candidate.resolve().parents and candidate.is_file()
+        except (ValueError, OSError):  # no name that a file can have
+            is_own = False
+        if is_own:
             return read_json(candidate)
     return _RELEASED
 

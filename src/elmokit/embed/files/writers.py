@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
 MOST_TOKENS_AS_ATTRIBUTE = 4000
 """HDF5 stores attributes of up to 64 kB, 16 bytes per token; longer sentences have none."""
+LONGEST_NPZ_KEY = 65_000
+"""Bytes of a name in a zip file, a little rounded down."""
 HDF5_SPARE_BYTES = 1 << 18
 """Room for HDF5's own tables, beside two per cent of the file."""
 
@@ -68,7 +70,7 @@ def writing(
     """A writer for the format that the name of ``path`` (or ``kind``, like ".h5") asks for."""
     if kind is None:
         require_suffix(path)
-    with _full_disk_said_plainly(path), replacing_file(path) as aside:
+    with full_disk_said_plainly(path), replacing_file(path) as aside:
         writer = _WRITERS[kind or path.suffix](aside, layout)
         try:
             yield writer
@@ -171,7 +173,13 @@ class NpzWriter:
             self._file.close()
 
     def _write(self, key: str, array: Array) -> None:
-        with self._zip.open(f"{key}.npy", "w", force_zip64=True) as member:
+        if len(key.encode("utf-8", "replace")) > LONGEST_NPZ_KEY:
+            raise InputError(
+                f"{key[:40]!r}... has {len(key):,} characters, more than a name in an npz file can "
+                f"have; write .h5 or .parquet, or choose another field with --id"
+            )
+        member_info = zipfile.ZipInfo(f"{key}.npy")  # its date is fixed: the same text, same file
+        with self._zip.open(member_info, "w", force_zip64=True) as member:
             np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
@@ -283,7 +291,8 @@ def _encodable(token: str) -> str:
 
 
 @contextmanager
-def _full_disk_said_plainly(path: Path) -> Iterator[None]:
+def full_disk_said_plainly(path: Path) -> Iterator[None]:
+    """What ran out of space while writing ``path`` becomes one sentence."""
     try:
         yield
     except (OSError, RuntimeError) as error:

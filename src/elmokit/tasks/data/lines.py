@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
 from elmokit.text.sources import read_lines
 
 
@@ -15,7 +16,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = parse_json(line)
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}, line {number}: broken JSON ({error.msg}, column {error.colno})"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
 from elmokit.text.tokenize import Token, tokenize
 
 TokenSpan = tuple[int, int]
@@ -144,7 +145,7 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> TokenSpan | None:
 
 def _questions(text: str, source: str) -> Iterator[QaExample]:
     try:
-        values = json.loads(text)
+        values = parse_json(text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source}, line {error.lineno}, column {error.colno}: broken JSON ({error.msg})"

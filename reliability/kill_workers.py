@@ -1,6 +1,6 @@
 """Kill a training run with SIGKILL at random moments, resume it each time, compare the weights.
 
-    python benchmarks/kill_and_resume.py TEXT... [--kills 20] [--processes 2]
+    python reliability/kill_workers.py TEXT... [--kills 20] [--processes 2]
 
 TEXT is prepared into a temporary corpus. Of every four kills one waits for a checkpoint to be made
 and one for a checkpoint to be half written. With several processes one of them is killed, each in
