@@ -56,7 +56,13 @@ def largest_difference(model: PretrainedModel, sentences: list[list[str]]) -> fl
         text = Path(folder) / "text.txt"
         text.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences))
         config = PrepareConfig(pretokenized=True, heldout=0.0)
-        prepare([str(text)], Path(folder) / "data", config, model.output_words.vocabulary)
+        prepare(
+            [str(text)],
+            Path(folder) / "data",
+            config,
+            vocabulary=model.output_words.vocabulary,
+            quiet=True,
+        )
         expected = perplexity_of(model, Path(folder) / "data", "train", "fresh")
     found = surprisal(model, sentences)
     differences = []

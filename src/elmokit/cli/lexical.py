@@ -6,12 +6,16 @@ from typing import Annotated, Literal
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import Device, Picture
+from elmokit.cli.options import Device, Json, Markdown, Model, Picture
+from elmokit.cli.words import Pretokenized
 from elmokit.errors import InputError
+from elmokit.weights.names import DEFAULT_MODEL
 
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="Name or path of a model with a softmax.")
 ]
+
+LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of all layers)."
 
 
 @app.command()
@@ -83,3 +87,80 @@ def surprisal(
     if picture is not None:
         write_picture(draw_surprisal(loaded, texts, options), picture)
         say_written(picture)
+
+
+@app.command()
+def substitutes(
+    model: ModelArgument,
+    sentence: Annotated[
+        str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
+    ],
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many words.")] = 10,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """List words that could stand in the place of a word, with and without it as evidence."""
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.words.occurrences import find_marked
+    from elmokit.analysis.words.substitutes_table import substitutes_table
+    from elmokit.cli.pretrain import load_with_softmax
+    from elmokit.pretrain.substitutes import substitutes as run
+
+    occurrence = find_marked(sentence)
+    result = run(load_with_softmax(model, device), occurrence.tokens, occurrence.place, top)
+    present(result, [substitutes_table(result)], json, markdown=markdown)
+
+
+@app.command()
+def senses(
+    word: Annotated[str, typer.Argument(help="A word form, in any case.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT...",
+            help="Files or folders of text; or an index made by `elmokit index`; or a DURel file "
+            "of usages (uses.csv).",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Folder for tables, picture, DURel files.")
+    ] = None,
+    model: Model = DEFAULT_MODEL,
+    layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
+    number: Annotated[
+        int | None, typer.Option(min=1, help="How many senses. Default: as the criterion finds.")
+    ] = None,
+    max_senses: Annotated[int, typer.Option(min=1, help="The most senses to try.")] = 6,
+    criterion: Annotated[
+        Literal["bic", "silhouette"], typer.Option(help="What decides on the number of senses.")
+    ] = "bic",
+    limit: Annotated[
+        int, typer.Option(min=10, help="Occurrences to cluster at most; more are sampled.")
+    ] = 500,
+    pretokenized: Pretokenized = False,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Induce the senses of a word from its occurrences: clusters, their substitutes, examples."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.sense_induction.induce import (
+        MARK,
+        find_occurrences,
+        induce_senses,
+        senses_tables,
+        write_senses,
+    )
+    from elmokit.files import require_replaceable
+
+    if out is not None:
+        require_replaceable(out, MARK, "senses")
+    elmo = Models(device, need_softmax=True).embedder(model)
+    sample = find_occurrences(word, sources, limit, pretokenized)
+    result = induce_senses(elmo, word, sample, layer, number, max_senses, criterion)
+    if out is not None:
+        write_senses(result, out)
+        say_written(out)
+    present(result, senses_tables(result), json, markdown=markdown)

@@ -13,10 +13,11 @@ that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -298,6 +299,11 @@ class OccurrenceIndex:
         sentence, place = (int(number) for number in self._tokens[row])
         start, end = self._starts[sentence], self._starts[sentence + 1]
         return Occurrence(self._text[start : end - 1].tobytes().decode().split(" "), place)
+
+    def sentences(self) -> Iterator[list[str]]:
+        """All sentences of the text, in order."""
+        for start, end in pairwise(self._starts.tolist()):
+            yield self._text[start : end - 1].tobytes().decode().split(" ")
 
     def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
         vectors = _map_layer(self.path, layer, self.facts)

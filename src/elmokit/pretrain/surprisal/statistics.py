@@ -18,8 +18,14 @@ from torch import Tensor
 from elmokit.model.softmax import Softmax
 from elmokit.model.two_directions import run_both
 
-ROWS_AT_ONCE, WORDS_AT_ONCE = 128, 1024
+ROWS_AT_ONCE, WORDS_AT_ONCE = 256, 1024
 LOG2_E = math.log2(math.e)
+COMMON_WORDS = 512
+"""Vocabularies begin with their commonest words, where the highest logit is nearly always found."""
+MOST_BITS = 64.0
+"""How far the sum of a row may be from 1 before it is computed again, exactly."""
+ROUNDING = 1e-5
+"""Words whose logits differ by less have the same rank."""
 
 
 class Statistics(NamedTuple):
@@ -66,36 +72,52 @@ def _statistics(softmax: Softmax, forward: Tensor, backward: Tensor, targets: Te
 
 def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
     """Of n rows; ``states`` (2, n, P) and ``bias`` are scaled, so that logits are in bits."""
-    count = len(targets)
+    count, num_words = len(targets), len(weight)
     wanted = (states * weight[targets]).sum(dim=2) + bias[targets]  # (2, n)
-    wanted = torch.cat([wanted, wanted.mean(dim=0, keepdim=True)])  # (3, n)
     rows = states.flatten(0, 1)
-    places = torch.arange(count, device=targets.device)
-    shape = (3, count, min(WORDS_AT_ONCE, len(weight)))
-    logit_buffer, work_buffer = rows.new_empty(shape), rows.new_empty(shape)
-    highest = wanted.clone()
+    common = slice(0, min(COMMON_WORDS, num_words))
+    highest = torch.addmm(bias[common], rows, weight[common].t()).amax(dim=1).view(2, count)
+    # Near the highest logit; taken off while the bias is added, it costs no pass of its own.
+    shift = torch.maximum(wanted, highest)
+    wanted, moved = (torch.cat([each, each.mean(dim=0, keepdim=True)]) for each in (wanted, shift))
+    # Above the rounding of another matrix product: a target must not outrank itself.
+    threshold = wanted - moved + ROUNDING * (1 + wanted.abs())
     total, weighted, better = (rows.new_zeros(3, count, dtype=torch.float64) for _ in range(3))
-    for start in range(0, len(weight), WORDS_AT_ONCE):
-        words = slice(start, min(start + WORDS_AT_ONCE, len(weight)))
-        logits, work = logit_buffer, work_buffer  # (3, n, words)
-        if words.stop - start < shape[2]:
-            logits, work = (rows.new_empty(3, count, words.stop - start) for _ in range(2))
-        both = logits[:2].flatten(0, 1)
-        torch.addmm(bias[words], rows, weight[words].t(), out=both)
+    size = min(WORDS_AT_ONCE, num_words)
+    buffers = [rows.new_empty(3 * count * size) for _ in range(2)]
+    for start in range(0, num_words, size):
+        words = slice(start, min(start + size, num_words))
+        shape = (3, count, words.stop - start)
+        logits, work = (buffer[: math.prod(shape)].view(shape) for buffer in buffers)
+        torch.sub(bias[words], shift[:, :, None], out=logits[:2])
+        logits[:2].flatten(0, 1).addmm_(rows, weight[words].t())
         torch.lerp(logits[0], logits[1], 0.5, out=logits[2])
-        # The target's own logit as it was computed above: it must not outrank itself.
-        is_here = (targets >= start) & (targets < words.stop)
-        logits[:, places[is_here], targets[is_here] - start] = wanted[:, is_here]
-        better += torch.gt(logits, wanted[:, :, None], out=work).sum(dim=2)
-        before, highest = highest, torch.maximum(highest, logits.amax(dim=2))
-        shrunk = (before - highest).double().exp2()
-        torch.sub(logits, highest[:, :, None], out=logits)
+        better += torch.gt(logits, threshold[:, :, None], out=work).sum(dim=2)
         shares = torch.exp2(logits, out=work)
-        mass = shares.sum(dim=2)
-        # The sum of share * (logit - highest), moved whenever a higher logit is found.
-        weighted = (weighted + (before - highest) * total) * shrunk
+        total += shares.sum(dim=2)
         weighted += logits.mul_(shares).sum(dim=2)
-        total = total * shrunk + mass
     log_total = total.log2()
-    bits = highest.double() + log_total - wanted
-    return Statistics(bits, log_total - weighted / total, better.long() + 1)
+    found = Statistics(
+        moved.double() + log_total - wanted, log_total - weighted / total, better.long() + 1
+    )
+    # Where a rare word towers above all common ones, or the directions agree on nothing.
+    is_lost = ~(log_total.abs() < MOST_BITS).all(dim=0)
+    if bool(is_lost.any()):
+        exact = _exactly(weight, bias, states[:, is_lost], targets[is_lost])
+        for mine, right in zip(found, exact, strict=True):
+            mine[:, is_lost] = right
+    return found
+
+
+def _exactly(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
+    """The same for a few rows, in float64 and with nothing that could overflow."""
+    parts = []
+    for number, target in enumerate(targets.tolist()):
+        both = states[:, number].double() @ weight.double().t() + bias.double()  # (2, V)
+        logits = torch.cat([both, both.mean(dim=0, keepdim=True)])
+        log_shares = (logits / LOG2_E).log_softmax(dim=1) * LOG2_E
+        wanted = log_shares[:, target, None]
+        entropy = -(log_shares.exp2() * log_shares).nan_to_num().sum(dim=1, keepdim=True)
+        rank = 1 + (log_shares > wanted + ROUNDING).sum(dim=1, keepdim=True)
+        parts.append(Statistics(-wanted, entropy, rank))
+    return Statistics(*(torch.cat(each, dim=1) for each in zip(*parts, strict=True)))
