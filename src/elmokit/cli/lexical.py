@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.analyse import Encoders, analyse
 from elmokit.cli.options import Device, Json, Markdown, Model, Picture
 from elmokit.cli.words import Pretokenized
 from elmokit.errors import InputError
@@ -164,3 +165,165 @@ def senses(
         write_senses(result, out)
         say_written(out)
     present(result, senses_tables(result), json, markdown=markdown)
+
+
+@app.command()
+def change(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS1", help="A file or folder of text; or DURel usages with two groupings."
+        ),
+    ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="CORPUS2", help="The text to compare it with.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Folder for tables, answers, pages and DURel files."),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(help="Words to compare, one per line. Default: all frequent ones."),
+    ] = None,
+    model: Model = DEFAULT_MODEL,
+    layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
+    min_count: Annotated[
+        int, typer.Option(min=10, help="Without targets: words this frequent in both corpora.")
+    ] = 50,
+    limit: Annotated[
+        int, typer.Option(min=10, help="Occurrences of a word from each corpus, at most.")
+    ] = 100,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Read at most this many tokens of each corpus.")
+    ] = None,
+    pages: Annotated[int, typer.Option(min=0, help="Pages of the most changed words.")] = 50,
+    language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Words to print.")] = 20,
+    pretokenized: Pretokenized = False,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Measure how much the use of each word differs between two corpora (semantic change)."""
+    from elmokit.analysis.encoders.bilm import BiLmEncoder
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.semantic_change.compare import (
+        read_targets,
+        sample_corpora,
+        samples_of_usages,
+        word_change,
+    )
+    from elmokit.analysis.semantic_change.output import MARK, change_table, write_change
+    from elmokit.analysis.words.texts import corpus_of
+    from elmokit.files import require_replaceable
+    from elmokit.pretrain.substitutes import SubstituteReader
+
+    if out is not None:
+        require_replaceable(out, MARK, "change")
+    if second is None:
+        samples, names = samples_of_usages(Path(first), limit)
+    else:
+        words = read_targets(targets) if targets else None
+        corpora = (corpus_of(text, pretokenized, tokens) for text in (first, second))
+        samples = sample_corpora(*corpora, words, min_count, limit)
+        names = (Path(first).stem, Path(second).stem)
+    elmo = Models(device, need_softmax=True).embedder(model)
+    result = word_change(BiLmEncoder(elmo), samples, names, layer)
+    if out is not None:
+        reader = SubstituteReader(elmo) if elmo.pretrained.output_words is not None else None
+        write_change(result, out, reader, pages, language)
+        say_written(out)
+    present(result, [change_table(result, top)], json, markdown=markdown)
+
+
+Wsd = Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")]
+HalfOption = Annotated[
+    Literal["dev", "test"],
+    typer.Option(help="Settings were chosen on dev; test is for reporting."),
+]
+
+
+@analyse.command()
+def induction(
+    models: Encoders = None,
+    *,
+    data: Wsd,
+    half: HalfOption = "test",
+    lemmas: Annotated[int | None, typer.Option(min=1, help="Fewer, for a quick look.")] = None,
+    picture: Picture = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score induced senses against SemCor's: adjusted Rand index and V-measure, layer by layer."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.sense_separation import read_separation_data
+    from elmokit.analysis.sense_induction.semcor import (
+        induction_picture,
+        induction_table,
+        score_induction,
+    )
+
+    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    result = score_induction(encoders, read_separation_data(data), half, lemmas)
+    table = induction_table(result)
+    present(result, [table], json, picture, lambda: induction_picture(result), markdown)
+
+
+@analyse.command("substitutes")
+def score_substitutes(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or path.")] = DEFAULT_MODEL,
+    *,
+    data: Wsd,
+    half: HalfOption = "test",
+    instances: Annotated[int, typer.Option(min=1, help="Words to look at, at most.")] = 1000,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score substitutes: how often WordNet's synonyms of a word's sense are among the first."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.sense_separation import read_separation_data
+    from elmokit.analysis.sense_induction.synonyms import (
+        read_synonyms,
+        score_synonyms,
+        synonyms_table,
+    )
+
+    semcor = read_separation_data(data)
+    synonyms = read_synonyms(data / "wordnet30" / "index.sense")
+    elmo = Models(device, need_softmax=True).embedder(model)
+    result = score_synonyms(elmo, semcor, synonyms, half, instances)
+    present(result, [synonyms_table(result)], json, markdown=markdown)
+
+
+@analyse.command("pseudo-change")
+def pseudo_change(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
+    model: Model = DEFAULT_MODEL,
+    words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
+    occurrences: Annotated[int, typer.Option(min=10, help="Of each word on each side.")] = 30,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens to read, at most.")] = 1_000_000,
+    picture: Picture = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score measures of change where it is known: two words merged in known proportions."""
+    from elmokit.analysis.encoders.opening import open_encoder
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.semantic_change.pseudo_change import (
+        pseudo_change_picture,
+        pseudo_change_table,
+        score_pseudo_change,
+    )
+    from elmokit.analysis.words.texts import corpus_of
+
+    corpus = corpus_of(text, False, tokens)
+    result = score_pseudo_change(open_encoder(model, device), corpus(), words, occurrences)
+    table = pseudo_change_table(result)
+    present(result, [table], json, picture, lambda: pseudo_change_picture(result), markdown)

@@ -208,8 +208,8 @@ def induction_table(result: InductionResult) -> Table:
         f"Induced senses beside SemCor's ({result.half} half of the lemmas)",
         ("", "ARI", "95 % interval", "V-measure", "homogeneity", "completeness", "clusters"),
         rows,
-        f"Mean over {count(result.num_lemmas)} nouns and verbs with {count(result.num_occurrences)} "
-        f"occurrences and {result.mean_senses:.1f} senses each; up to 6 clusters, by BIC where "
+        f"Mean over {count(result.num_lemmas)} nouns and verbs, {count(result.num_occurrences)} "
+        f"occurrences, {result.mean_senses:.1f} senses each; up to 6 clusters, by BIC where "
         "nothing else is said.",
     )
 
