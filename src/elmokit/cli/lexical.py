@@ -226,8 +226,8 @@ def change(
         samples, names = samples_of_usages(Path(first), limit)
     else:
         words = read_targets(targets) if targets else None
-        corpora = (corpus_of(text, pretokenized, tokens) for text in (first, second))
-        samples = sample_corpora(*corpora, words, min_count, limit)
+        one, other = (corpus_of(text, pretokenized, tokens) for text in (first, second))
+        samples = sample_corpora(one, other, words, min_count, limit)
         names = (Path(first).stem, Path(second).stem)
     elmo = Models(device, need_softmax=True).embedder(model)
     result = word_change(BiLmEncoder(elmo), samples, names, layer)

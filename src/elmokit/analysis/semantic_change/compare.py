@@ -202,15 +202,15 @@ def _compare(
         for word, (one, other) in chosen.items()
     }
     for sentences in chunks(wanted):
-        for tokens, layers in zip(sentences, encoder.layers(sentences), strict=True):
-            for word, side, row, place in wanted[tokens]:
+        for sentence, layers in zip(sentences, encoder.layers(sentences), strict=True):
+            for word, side, row, place in wanted[sentence]:
                 vectors[word][side][row] = one_layer(layers[:, place], layer)
     for word in words:
         one, other = (np.stack(rows).astype(np.float64) for rows in vectors.pop(word))
         number = zlib.crc32(word.encode())
         yield WordChange(
             word,
-            (samples.first[word].count, samples.second[word].count),
+            (samples.first[word].num_found, samples.second[word].num_found),
             len(one),
             evidence(one, other, seed ^ number),
             np.nan,

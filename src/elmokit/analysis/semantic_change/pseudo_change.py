@@ -6,9 +6,9 @@ of its occurrences is of b, from 0 to 1 in equal steps over the pairs (Schlechtw
 Walde 2020; Rosenfeld and Erk 2018). The truth is that share; a measure is good if it ranks the
 pseudo-words as the truth does (Spearman).
 
-The encoder reads real sentences, a or b where they stand. At the token layer the share could be read
-off the spelling of the token itself, so that its row is an upper bound, not a result: the layers
-above see it too. Rows "context only" have the word replaced by a neutral token before encoding.
+The encoder reads real sentences, with a or b where they stand, so the spelling alone gives the
+share away: rows of the plain layers show little but that. In the rows "context only" a neutral
+token is put in the place of the word before encoding, and only its surroundings can tell.
 """
 
 from collections.abc import Iterable, Sequence

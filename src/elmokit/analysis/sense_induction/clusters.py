@@ -139,7 +139,7 @@ def _squared_distances(points: Doubles, centres: Doubles) -> Doubles:
     """(N, K)"""
     products = points @ centres.T
     squares = (points**2).sum(axis=1)[:, None] - 2 * products + (centres**2).sum(axis=1)
-    return np.maximum(squares, 0.0)
+    return np.asarray(np.maximum(squares, 0.0))
 
 
 def bic(points: Doubles, labels: Ints) -> float:

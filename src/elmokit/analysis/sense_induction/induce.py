@@ -125,7 +125,7 @@ def induce_senses(
         raise InputError(f"{word!r} does not occur in this text (a word form, in any case)")
     if len(occurrences) < MIN_OCCURRENCES:
         raise InputError(
-            f"{word!r} occurs {sample.count} times; inducing its senses needs at least "
+            f"{word!r} occurs {sample.num_found} times; inducing its senses needs at least "
             f"{MIN_OCCURRENCES} occurrences: give more text"
         )
     if num_senses is not None and not 1 <= num_senses <= len(occurrences):
@@ -140,7 +140,7 @@ def induce_senses(
         word,
         encoder.name,
         layer_name(chosen, encoder),
-        sample.count,
+        sample.num_found,
         tuple(occurrences),
         labels,
         _describe(elmo, occurrences, vectors, labels),
@@ -159,13 +159,15 @@ def _describe(
     members = [np.flatnonzero(labels == sense) for sense in range(int(labels.max()) + 1)]
     substitutes: list[list[str]] = [[] for _ in members]
     if elmo.pretrained.output_words is not None:
-        groups = [[tuple(occurrences[row]) for row in rows] for rows in members]
-        substitutes = SubstituteReader(elmo).typical(groups, NUM_SUBSTITUTES)  # type: ignore[arg-type]
+        groups = [[occurrences[row] for row in rows.tolist()] for rows in members]
+        substitutes = SubstituteReader(elmo).typical(groups, NUM_SUBSTITUTES)
     units = unit(vectors)
     senses = []
     for rows, words in zip(members, substitutes, strict=True):
         similarity = units[rows] @ units[rows].mean(axis=0)
-        nearest = [occurrences[row] for row in rows[np.argsort(-similarity, kind="stable")]]
+        nearest = [
+            occurrences[row] for row in rows[np.argsort(-similarity, kind="stable")].tolist()
+        ]
         distinct = {tuple(each.tokens): each for each in reversed(nearest)}
         examples = tuple(reversed(distinct.values()))[:NUM_EXAMPLES]
         senses.append(InducedSense(len(rows), tuple(words), examples))

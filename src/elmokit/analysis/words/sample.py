@@ -15,7 +15,7 @@ MAX_TYPES = 2_000_000
 class WordSample(NamedTuple):
     """A word's occurrences in a text."""
 
-    count: int
+    num_found: int
     """How often it occurs."""
     occurrences: list[Occurrence]
     """All of them, or a sample drawn at random, in the order of the text."""

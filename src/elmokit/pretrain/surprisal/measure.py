@@ -198,10 +198,16 @@ class SurprisalReader:
                 (torch.cat([each.first for each in contexts]), vocabulary.begin),
             )
         ]
-        end_bits = torch.stack(ends).double().cpu().numpy() * LOG2_E  # (2, B)
+        end_bits = torch.stack(ends).cpu().numpy() * LOG2_E  # (2, B)
         is_unknown = ids == vocabulary.unknown
         shown_bits = bits if self.keep_unknown else np.where(is_unknown, np.nan, bits)
         shown_rank = rank if self.keep_unknown else np.where(is_unknown, 0, rank)
+
+        def predictions(way: int, part: slice) -> TokenPredictions:
+            return TokenPredictions(
+                shown_bits[way, part], entropy[way, part], shown_rank[way, part]
+            )
+
         results, start = [], 0
         for number, tokens in enumerate(sentences):
             part = slice(start, start + lengths[number])
@@ -210,10 +216,9 @@ class SurprisalReader:
             results.append(
                 SentenceSurprisal(
                     list(tokens),
-                    *(
-                        TokenPredictions(shown_bits[n, part], entropy[n, part], shown_rank[n, part])
-                        for n in range(3)
-                    ),
+                    predictions(0, part),
+                    predictions(1, part),
+                    predictions(2, part),
                     is_unknown[part],
                     (float(end_bits[0, number]), float(end_bits[1, number])),
                     (float(totals[0]), float(totals[1])),
