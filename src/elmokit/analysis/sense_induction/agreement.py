@@ -28,8 +28,10 @@ def contingency(gold: Sequence[object], found: Sequence[object]) -> Doubles:
     """(G, K): how many items of each gold class are in each found cluster."""
     if len(gold) != len(found):
         raise ValueError(f"{len(gold)} and {len(found)} labels cannot be of the same items")
-    rows = np.unique(np.asarray(gold, dtype=object).astype(str), return_inverse=True)[1]
-    columns = np.unique(np.asarray(found, dtype=object).astype(str), return_inverse=True)[1]
+    rows, columns = (
+        np.unique([str(label) for label in labels], return_inverse=True)[1]
+        for labels in (gold, found)
+    )
     table = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1))
     np.add.at(table, (rows, columns), 1)
     return table
