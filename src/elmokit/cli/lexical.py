@@ -188,6 +188,10 @@ def change(
     ] = None,
     model: Model = DEFAULT_MODEL,
     layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
+    measure: Annotated[
+        Literal["excess", "apd", "prt", "mean", "jsd"],
+        typer.Option(help="What words are ranked by; excess is APD above its floor."),
+    ] = "excess",
     min_count: Annotated[
         int, typer.Option(min=10, help="Without targets: words this frequent in both corpora.")
     ] = 50,
@@ -230,7 +234,7 @@ def change(
         samples = sample_corpora(one, other, words, min_count, limit)
         names = (Path(first).stem, Path(second).stem)
     elmo = Models(device, need_softmax=True).embedder(model)
-    result = word_change(BiLmEncoder(elmo), samples, names, layer)
+    result = word_change(BiLmEncoder(elmo), samples, names, layer, measure)
     if out is not None:
         reader = SubstituteReader(elmo) if elmo.pretrained.output_words is not None else None
         write_change(result, out, reader, pages, language)

@@ -74,8 +74,11 @@ def test_without_targets_all_frequent_words_are_ranked(corpora: tuple[Path, Path
     assert set(samples.first) == {"the", "bank", "sat", "a", "cat", "on", "mat"}
     encoder = BiLmEncoder(Embedder(tiny_lm()))
     result = word_change(encoder, samples, ("old", "new"), quiet=True)
-    apds = [row.evidence.distances.apd for row in result.words]
-    assert apds == sorted(apds, reverse=True)
+    scores = [row.evidence.excess for row in result.words]
+    assert scores == sorted(scores, reverse=True)
+    other = word_change(encoder, samples, ("old", "new"), measure="apd", quiet=True)
+    scores = [row.evidence.distances.apd for row in other.words]
+    assert scores == sorted(scores, reverse=True)
     again = word_change(encoder, samples, ("old", "new"), quiet=True)
     assert [row.evidence for row in again.words] == [row.evidence for row in result.words]
     with pytest.raises(InputError, match="no word occurs 1000 times in both corpora"):

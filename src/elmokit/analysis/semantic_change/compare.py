@@ -15,7 +15,7 @@ import numpy as np
 
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks
 from elmokit.analysis.semantic_change.frequency import q_values, spearman, without_frequency
-from elmokit.analysis.semantic_change.measures import Evidence, evidence
+from elmokit.analysis.semantic_change.measures import Evidence, Measure, evidence
 from elmokit.analysis.words.occurrences import (
     LSTM_LAYERS,
     Occurrence,
@@ -48,23 +48,25 @@ class WordChange:
     evidence: Evidence
     q_value: float
     """The p-value, corrected for the number of words (Benjamini and Hochberg)."""
-    adjusted_apd: float
-    """APD without what frequency explains; NaN where there are few words."""
+    adjusted_score: float
+    """The score without what frequency explains; NaN where there are few words."""
     occurrences: tuple[tuple[Occurrence, ...], tuple[Occurrence, ...]]
 
 
 @dataclass(frozen=True)
 class ChangeResult:
-    """All words, the most changed first (by APD)."""
+    """All words, the most changed first."""
 
     encoder: str
     layer: str
+    measure: Measure
+    """What words are ranked by."""
     names: tuple[str, str]
     words: tuple[WordChange, ...]
     too_rare: tuple[str, ...]
     """Targets with fewer than ``MIN_OCCURRENCES`` in one of the corpora."""
-    apd_and_frequency: float
-    """Spearman's correlation of APD with the logarithm of the smaller count."""
+    score_and_frequency: float
+    """Spearman's correlation of the score with the smaller count."""
 
 
 class Samples(NamedTuple):
@@ -136,6 +138,7 @@ def word_change(
     samples: Samples,
     names: tuple[str, str],
     layer: str = LSTM_LAYERS,
+    measure: Measure = "excess",
     seed: int = 0,
     quiet: bool = False,
 ) -> ChangeResult:
@@ -146,6 +149,7 @@ def word_change(
         samples: as ``sample_corpora`` or ``samples_of_usages`` return them.
         names: of the corpora.
         layer: a layer's number, ``lstm`` (the mean of the LSTM layers) or ``all``.
+        measure: what words are ranked by; see measures.py.
         seed: of samples, clusters, permutations and resamples.
         quiet: show no progress.
     """
@@ -164,23 +168,17 @@ def word_change(
             for row in _compare(encoder, samples, some, chosen, seed):
                 rows.append(row)
                 progress.advance()
-    apds = [row.evidence.distances.apd for row in rows]
-    adjusted = without_frequency(apds, [row.counts for row in rows])
+    scores = [row.evidence.score(measure) for row in rows]
+    adjusted = without_frequency(scores, [row.counts for row in rows])
+    correlation = spearman(scores, [min(row.counts) for row in rows])
     corrected = q_values([row.evidence.p_value for row in rows])
     rows = [
-        replace(row, adjusted_apd=float(one), q_value=float(other))
+        replace(row, adjusted_score=float(one), q_value=float(other))
         for row, one, other in zip(rows, adjusted, corrected, strict=True)
     ]
-    rows.sort(key=lambda row: (-row.evidence.distances.apd, row.word))
-    correlation = spearman(apds, [min(row.counts) for row in sorted(rows, key=_position(words))])
-    return ChangeResult(
-        encoder.name, layer_name(chosen, encoder), names, tuple(rows), too_rare, correlation
-    )
-
-
-def _position(words: Sequence[str]) -> Callable[[WordChange], int]:
-    places = {word: place for place, word in enumerate(words)}
-    return lambda row: places[row.word]
+    rows.sort(key=lambda row: (-row.evidence.score(measure), row.word))
+    name = layer_name(chosen, encoder)
+    return ChangeResult(encoder.name, name, measure, names, tuple(rows), too_rare, correlation)
 
 
 def _num_compared(samples: Samples, word: str) -> int:

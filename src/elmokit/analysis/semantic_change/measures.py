@@ -5,12 +5,17 @@
     mean  the geometric mean of both
     JSD   the Jensen-Shannon divergence (base 2) of the sets' shares in clusters of all occurrences
 
+excess  APD above its floor, the APD between random halves of the same set
+
+APD alone follows the variety of a word's contexts more than their change (docs/words.md); the
+excess takes that variety off, and unlike PRT does not grow as the sets get smaller.
+
 For unit vectors, APD is 1 - u . v with u and v the means of the two sets: thousands of permutations
 and resamples are one matrix product. (Kutuzov and Giulianelli 2020 invert the cosine of PRT; the
 order of words is the same.)
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +24,7 @@ from elmokit.analysis.encoders.encoder import unit
 from elmokit.analysis.sense_induction.clusters import cluster
 
 Doubles = npt.NDArray[np.float64]
+Measure = Literal["excess", "apd", "prt", "mean", "jsd"]
 NUM_PERMUTATIONS = 999
 NUM_RESAMPLES = 500
 NUM_SPLITS = 20
@@ -48,6 +54,12 @@ class Evidence(NamedTuple):
     """Of APD, 95 %, by resampling the occurrences of both sets."""
     floor: Distances
     """Between random halves of the same set: what APD and PRT are without any change."""
+
+    def score(self, measure: "Measure") -> float:
+        """By the name of a measure."""
+        if measure in ("apd", "prt", "mean"):
+            return float(getattr(self.distances, measure))
+        return self.jsd if measure == "jsd" else self.excess
 
     @property
     def excess(self) -> float:

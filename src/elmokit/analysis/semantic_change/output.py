@@ -2,14 +2,14 @@
 
 OUT/change.tsv, change.json, change.svg
     answer/task1/LANGUAGE.txt   WORD<TAB>0 or 1: has it changed (q < 0.05)?
-    answer/task2/LANGUAGE.txt   WORD<TAB>SCORE: how much (APD)
+    answer/task2/LANGUAGE.txt   WORD<TAB>SCORE: how much
     uses.csv                    the occurrences compared, as DURel and WUG have them
     index.html, words/*.html    the ranking, and a page for each of the first words
 """
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from elmokit.analysis.output.pictures import Picture, scatter_points, write_pictures
@@ -27,7 +27,7 @@ MARK = "change.tsv"
 FALSE_DISCOVERIES = 0.05
 HEADER = (
     "word", "count_1", "count_2", "compared", "apd", "apd_low", "apd_high", "apd_floor", "prt",
-    "prt_floor", "mean", "jsd", "clusters", "p", "q", "apd_adjusted",
+    "prt_floor", "mean", "jsd", "excess", "clusters", "p", "q", "adjusted_score",
 )  # fmt: skip
 NUM_LINES = 15
 """Of the concordance of each corpus on a word's page."""
@@ -45,6 +45,7 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         (
             row.word,
             f"{count(row.counts[0])} / {count(row.counts[1])}",
+            f"{row.evidence.excess:.3f}",
             f"{row.evidence.distances.apd:.3f}",
             f"{row.evidence.interval[0]:.3f} to {row.evidence.interval[1]:.3f}",
             f"{row.evidence.floor.apd:.3f}",
@@ -60,9 +61,9 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
     changed = sum(row.q_value < FALSE_DISCOVERIES for row in result.words)
     note = (
         f"{count(len(result.words))} words compared, {count(changed)} of them changed at a false "
-        f"discovery rate of {FALSE_DISCOVERIES:.0%}. Spearman of APD with frequency: "
-        f"{result.apd_and_frequency:.2f}. The floor is the same measure between halves of one "
-        f"corpus."
+        f"discovery rate of {FALSE_DISCOVERIES:.0%}. Spearman of {result.measure} with frequency: "
+        f"{result.score_and_frequency:.2f}. The floor is the same measure between halves of one "
+        f"corpus; the excess is APD above it. Ranked by {result.measure}."
     )
     if result.too_rare:
         shown = ", ".join(result.too_rare[:10])
@@ -73,6 +74,7 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         (
             "word",
             "counts",
+            "excess",
             "APD",
             "95 % interval",
             "floor",
@@ -119,9 +121,10 @@ def write_change(
             del row["occurrences"]  # they are in uses.csv
         write_json(aside / "change.json", plain)
         by_name = sorted(result.words, key=lambda row: row.word)
-        for task, line in (("task1", _binary), ("task2", _graded)):
+        graded = (f"{row.word}\t{row.evidence.score(result.measure):.6f}" for row in by_name)
+        for task, lines in (("task1", map(_binary, by_name)), ("task2", graded)):
             (aside / "answer" / task).mkdir(parents=True)
-            _write_lines(aside / "answer" / task / f"{language}.txt", map(line, by_name))
+            _write_lines(aside / "answer" / task / f"{language}.txt", lines)
         write_uses(aside / "uses.csv", _usages(result))
         if can_draw():
             write_pictures([change_picture(result)], aside)
@@ -137,24 +140,20 @@ def _cells(row: WordChange) -> str:
     found = row.evidence
     numbers = (
         found.distances.apd, *found.interval, found.floor.apd, found.distances.prt,
-        found.floor.prt, found.distances.mean, found.jsd,
+        found.floor.prt, found.distances.mean, found.jsd, found.excess,
     )  # fmt: skip
     shown = [f"{value:.6f}" for value in numbers]
     rest = [
         str(found.num_clusters),
         f"{found.p_value:.4f}",
         f"{row.q_value:.4f}",
-        "NA" if math.isnan(row.adjusted_apd) else f"{row.adjusted_apd:.6f}",
+        "NA" if math.isnan(row.adjusted_score) else f"{row.adjusted_score:.6f}",
     ]
     return "\t".join([row.word, *map(str, row.counts), str(row.num_compared), *shown, *rest])
 
 
 def _binary(row: WordChange) -> str:
     return f"{row.word}\t{int(row.q_value < FALSE_DISCOVERIES)}"
-
-
-def _graded(row: WordChange) -> str:
-    return f"{row.word}\t{row.evidence.distances.apd:.6f}"
 
 
 def _usages(result: ChangeResult) -> Iterator[Usage]:
@@ -164,7 +163,7 @@ def _usages(result: ChangeResult) -> Iterator[Usage]:
                 yield Usage(row.word, str(side), f"{row.word}-{side}-{number}", occurrence)
 
 
-def _write_lines(path: Path, lines: "Iterator[str] | Sequence[str] | map[str]") -> None:
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
@@ -206,13 +205,15 @@ def _index_page(result: ChangeResult, num_pages: int) -> str:
     parts = [f"<h1>{html.escape(title)}</h1>"]
     if can_draw():
         parts.append('<img src="change.svg" alt="APD between the corpora over APD within each">')
-    parts.append("<table><tr><th>word</th><th>APD</th><th>PRT</th><th>JSD</th><th>q</th></tr>")
+    parts.append(
+        "<table><tr><th>word</th><th>excess</th><th>APD</th><th>PRT</th><th>JSD</th><th>q</th></tr>"
+    )
     for number, row in enumerate(result.words, start=1):
         word = html.escape(row.word)
         link = f'<a href="words/{number}.html">{word}</a>' if number <= num_pages else word
         found = row.evidence
         parts.append(
-            f"<tr><td>{link}</td><td>{found.distances.apd:.3f}</td>"
+            f"<tr><td>{link}</td><td>{found.excess:.3f}</td><td>{found.distances.apd:.3f}</td>"
             f"<td>{found.distances.prt:.3f}</td><td>{found.jsd:.3f}</td>"
             f"<td>{row.q_value:.3f}</td></tr>"
         )
