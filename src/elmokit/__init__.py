@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.pretrain.substitutes import Substitutes as Substitutes
+    from elmokit.pretrain.substitutes import substitutes as substitutes
     from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
     from elmokit.pretrain.surprisal.measure import TokenPredictions as TokenPredictions
     from elmokit.pretrain.surprisal.measure import surprisal as surprisal
@@ -50,6 +52,8 @@ _HOMES = {
     "BiLmOutput": "elmokit.model.bilm",
     "BiLmState": "elmokit.model.bilm",
     "ScalarMix": "elmokit.model.scalar_mix",
+    "substitutes": "elmokit.pretrain.substitutes",
+    "Substitutes": "elmokit.pretrain.substitutes",
     "surprisal": "elmokit.pretrain.surprisal.measure",
     "SentenceSurprisal": "elmokit.pretrain.surprisal.measure",
     "TokenPredictions": "elmokit.pretrain.surprisal.measure",

@@ -17,7 +17,7 @@ ModelArgument = Annotated[
 ]
 
 
-def _tidy_up_when_terminated() -> None:
+def tidy_up_when_terminated() -> None:
     """A signal ends the command as an error does, so that nothing half-written is left."""
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         if hasattr(signal, name):
@@ -82,7 +82,7 @@ def embed(
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
-    _tidy_up_when_terminated()
+    tidy_up_when_terminated()
     summary = run_embed(
         inputs,
         out,
@@ -140,7 +140,7 @@ def convert(
     """Write a model in another format, exactly."""
     from elmokit.embed.files.command import run_convert
 
-    _tidy_up_when_terminated()
+    tidy_up_when_terminated()
     typer.echo(run_convert(model, out, to=format, float16=float16, settle_on=settle))
 
 

@@ -7,6 +7,7 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.analyse import Encoders, analyse
+from elmokit.cli.embedding import tidy_up_when_terminated
 from elmokit.cli.options import Device, Json, Markdown, Model, Picture
 from elmokit.cli.words import Pretokenized
 from elmokit.errors import InputError
@@ -77,6 +78,7 @@ def surprisal(
     from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
     from elmokit.text.sources import can_be_read_twice, require_sources
 
+    tidy_up_when_terminated()
     require_sources(texts)
     if picture is not None and not can_be_read_twice(texts):
         raise InputError("--picture reads the text again: give a file, not a pipe")
@@ -156,6 +158,7 @@ def senses(
     )
     from elmokit.files import require_replaceable
 
+    tidy_up_when_terminated()
     if out is not None:
         require_replaceable(out, MARK, "senses")
     elmo = Models(device, need_softmax=True).embedder(model)
@@ -224,6 +227,7 @@ def change(
     from elmokit.files import require_replaceable
     from elmokit.pretrain.substitutes import SubstituteReader
 
+    tidy_up_when_terminated()
     if out is not None:
         require_replaceable(out, MARK, "change")
     if second is None:
