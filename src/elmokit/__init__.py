@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
     from elmokit.model.softmax import OutputWords as OutputWords
     from elmokit.model.softmax import Softmax as Softmax
+    from elmokit.pretrain.substitutes import Substitutes as Substitutes
+    from elmokit.pretrain.substitutes import substitutes as substitutes
+    from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
+    from elmokit.pretrain.surprisal.measure import TokenPredictions as TokenPredictions
+    from elmokit.pretrain.surprisal.measure import surprisal as surprisal
     from elmokit.text.characters import Characters as Characters
     from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import Sentence as Sentence
@@ -59,6 +64,11 @@ _HOMES = {
     "BiLmState": "elmokit.model.bilm",
     "LstmState": "elmokit.model.lstm",
     "ScalarMix": "elmokit.model.scalar_mix",
+    "substitutes": "elmokit.pretrain.substitutes",
+    "Substitutes": "elmokit.pretrain.substitutes",
+    "surprisal": "elmokit.pretrain.surprisal.measure",
+    "SentenceSurprisal": "elmokit.pretrain.surprisal.measure",
+    "TokenPredictions": "elmokit.pretrain.surprisal.measure",
     "PretrainedModel": "elmokit.weights.pretrained",
     "OutputWords": "elmokit.model.softmax",
     "Softmax": "elmokit.model.softmax",

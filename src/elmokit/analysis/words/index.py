@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -319,6 +320,11 @@ class OccurrenceIndex:
             raise InputError(
                 f"{self.path}: damaged ({reason_of(error)}); make the index again"
             ) from None
+
+    def sentences(self) -> Iterator[list[str]]:
+        """All sentences of the text, in order."""
+        for start, end in pairwise(self._starts.tolist()):
+            yield self._text[start : end - 1].tobytes().decode().split(" ")
 
     def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
         vectors = _map_layer(self.path, layer, self.facts)
