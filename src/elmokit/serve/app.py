@@ -77,9 +77,6 @@ def create_app(
         limits: bounds of requests, queue and batches.
         api_key: what clients must send as ``Authorization: Bearer KEY``.
         cors_origins: pages of these origins may call it from a browser.
-
-    >>> app = create_app(open_models(["en-small"]))              # doctest: +SKIP
-    >>> uvicorn.run(app)                                         # doctest: +SKIP
     """
     service = Service(models, limits)
 
