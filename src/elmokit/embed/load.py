@@ -12,7 +12,8 @@ def load(model: ModelName = None, *, device: str | torch.device = "cpu") -> Embe
 
     Args:
         model: a name (``"en-small"``, the default: it ships with elmokit), the path of a folder,
-            a zip or an .hdf5 file, or a pair of options and weights.
+            a zip or an .hdf5 file, the id of a model on the Hugging Face Hub (``"user/model"``),
+            or a pair of options and weights.
         device: ``"cpu"``, ``"cuda"``, ..., or ``"auto"`` for a GPU where there is one.
 
     >>> load("en-small").embed(["I like apples."])[0].shape
