@@ -1,5 +1,6 @@
-"""ElmoModel and the Hugging Face Hub: folders and the cache on disk; nothing reaches the network."""
+"""ElmoModel and the Hub: folders and the cache on disk; nothing reaches the network."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def test_the_card_is_made_from_ours(model: Path) -> None:
     assert "1802.05365" in card.text
     plain = ElmoModel(model).generate_model_card()
     assert "# tiny" in plain.text
-    assert "layers         3 x 8" in plain.text
+    assert re.search(r"    layers +3 x 8\n", plain.text)
+    assert str(model.parent) not in plain.text
     assert plain.data.language is None
 
 
@@ -132,7 +134,7 @@ def test_what_the_hub_does_not_have_is_said_in_one_sentence(
 
 def test_paths_are_not_looked_for_on_the_hub(cache: Path) -> None:
     for path in ("./user/tiny", "/user/tiny", "a/b/c", Path("user/tiny")):
-        with pytest.raises(InputError, match="there is no such file or folder$"):
+        with pytest.raises(InputError, match=r"there is no such file or folder$"):
             elmokit.load(path)
 
 
@@ -142,7 +144,7 @@ def test_links_out_of_a_repositorys_cache_are_refused(
     snapshot = fill_hub_cache(cache, "user/tiny", model)
     (tmp_path / "secret.json").write_text("{}")
     (snapshot / "words.json").symlink_to(tmp_path / "secret.json")
-    with pytest.raises(InputError, match="words.json: refused"):
+    with pytest.raises(InputError, match=r"words\.json: refused"):
         elmokit.load("user/tiny")
 
 

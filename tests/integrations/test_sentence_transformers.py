@@ -51,13 +51,12 @@ def test_sentence_transformers_own_pooling_may_follow(model: Path) -> None:
 
 
 def steps(model: SentenceTransformer, number: int) -> list[float]:
-    """Pull two texts apart; the losses."""
+    """Towards a vector of constants; the losses."""
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.05)
     losses = []
     for _ in range(number):
         features = model.preprocess(["a good film", "a bad film"])
-        first, second = model(features)["sentence_embedding"]
-        loss = torch.cosine_similarity(first, second, dim=0)
+        loss = (model(features)["sentence_embedding"] - 0.5).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -69,7 +68,7 @@ def test_a_head_and_the_mix_train_and_the_bilm_stays(model: Path) -> None:
     module = ElmoModule(model)
     before = {name: value.clone() for name, value in module.elmo.bilm.state_dict().items()}
     losses = steps(encoder(module, Dense(8, 4)), 30)
-    assert losses[-1] < losses[0] - 0.5
+    assert losses[-1] < losses[0] / 4
     assert len(set(module.mix_weights)) == 3
     after = module.elmo.bilm.state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -95,7 +94,7 @@ def test_a_saved_encoder_gives_the_same_vectors(
     if is_trained:
         steps(original, 5)
     original.save(str(tmp_path / "encoder"))
-    copy = SentenceTransformer(str(tmp_path / "encoder"), device="cpu")
+    copy = SentenceTransformer(str(tmp_path / "encoder"), device="cpu", trust_remote_code=True)
     assert np.allclose(copy.encode(TEXTS), original.encode(TEXTS), atol=1e-6)
     assert copy[0].trainable
     assert elmokit.load(tmp_path / "encoder" / "elmo").num_layers == 3
@@ -108,7 +107,7 @@ def test_the_trainer_trains_it(model: Path, tmp_path: Path) -> None:
         SentenceTransformerTrainer,
         SentenceTransformerTrainingArguments,
     )
-    from sentence_transformers.losses import CosineSimilarityLoss
+    from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 
     student = encoder(ElmoModule(model), Dense(8, 4))
     before = student[1].linear.weight.clone()

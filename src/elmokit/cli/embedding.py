@@ -1,4 +1,4 @@
-"""Commands on models and vectors: embed, info, convert, verify."""
+"""Commands on models and vectors: embed, static, info, convert, verify."""
 
 import signal
 import sys
@@ -91,6 +91,68 @@ def embed(
             protein=protein,
             id_field=id_field,
             split_char=split_char,
+            device=device,
+            quiet=quiet,
+        ),
+    )
+    typer.echo(summary, err=True)
+
+
+@app.command()
+def static(
+    model: ModelArgument,
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="OUT.txt, OUT.vec or OUT.bin.")],
+    layers: Annotated[
+        str,
+        typer.Option(
+            help="average, sum, top, concat, or the number of one layer; 0 is the token layer, "
+            "which knows no context and is much faster."
+        ),
+    ] = "average",
+    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, help="Keep only the commonest words.")
+    ] = None,
+    occurrences: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Skip sentences whose words have all occurred this often already. Default: "
+            "average over all occurrences.",
+        ),
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="One vector for The, the and THE.")
+    ] = False,
+    pretokenized: Annotated[
+        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
+    ] = False,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
+    ] = False,
+    device: Device = "cpu",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+) -> None:
+    """Write one static vector per word of a text, averaged over its occurrences (word2vec format).
+
+    gensim, spaCy and other readers of word2vec or GloVe files can open the result.
+    """
+    from elmokit.integrations.word2vec import StaticOptions, run_static
+
+    _tidy_up_when_terminated()
+    summary = run_static(
+        model,
+        texts,
+        out,
+        StaticOptions(
+            layers=layers,
+            min_count=min_count,
+            max_words=max_words,
+            occurrences=occurrences,
+            lowercase=lowercase,
+            pretokenized=pretokenized,
+            has_header=not no_header,
             device=device,
             quiet=quiet,
         ),

@@ -8,7 +8,9 @@ What is written is elmokit's own format with a model card, so that ``elmokit.loa
 and every command that takes a MODEL read it too.
 """
 
+import copy
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -46,15 +48,16 @@ class ElmoModel(
     """A pretrained biLM as the Hub's users know models.
 
     Args:
-        model: name or path of a model, or an ``Embedder``.
+        elmo: name or path of a model, or an ``Embedder``.
         device: where the model runs.
 
     ``model.embedder`` embeds; ``elmokit.Elmo(model.embedder)`` is the module for a task model.
     """
 
-    def __init__(self, model: Embedder | ModelName = None, *, device: str = "cpu") -> None:
+    # Not called "model": the mixin would fill that in from the key "model" of config.json.
+    def __init__(self, elmo: Embedder | ModelName = None, *, device: str = "cpu") -> None:
         super().__init__()
-        self.embedder = model if isinstance(model, Embedder) else load(model, device=device)
+        self.embedder = elmo if isinstance(elmo, Embedder) else load(elmo, device=device)
         self.bilm = self.embedder.bilm
         self._hub_mixin_config = None  # config.json is elmokit's own
 
@@ -101,7 +104,7 @@ class ElmoModel(
     def generate_model_card(self, *args: Any, **settings: Any) -> ModelCard:
         """The README of the model's own folder where it has one, else what ``info`` knows."""
         facts = info(self.embedder.pretrained)
-        data = self._hub_mixin_info.model_card_data
+        data = copy.deepcopy(self._hub_mixin_info.model_card_data)
         licence = (facts.licence or "").lower()
         data.license = licence if licence in LICENCE_IDS else "other"
         language = facts.card.get("language", "").lower()
@@ -113,13 +116,13 @@ class ElmoModel(
     def _own_card(self) -> str:
         readme = Path(self.embedder.source) / "README.md"
         if readme.is_file():
-            return str(
-                ModelCard(readme.read_text(encoding="utf-8"), ignore_metadata_errors=True).text
-            )
-        lines = info(self.embedder.pretrained).lines()
+            text = readme.read_text(encoding="utf-8")
+            return _FRONT_MATTER.sub("", text).strip()
+        lines = info(self.embedder.pretrained).lines()[1:]  # not the path on this machine
         return f"# {self.embedder.name}\n\n" + "\n".join(f"    {line}" for line in lines)
 
 
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _USAGE = """## Use
 
 ```python

@@ -5,6 +5,8 @@
 (1, 512)
 
 It gives token vectors and sentence vectors: ``Pooling``, ``Dense`` or ``Normalize`` may follow.
+A saved encoder is opened with ``SentenceTransformer(path, trust_remote_code=True)``: that is how
+sentence-transformers asks before it imports a module that is not its own.
 """
 
 import os
@@ -19,10 +21,11 @@ from torch import Tensor
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.embedder import Embedder, Pooling, require_pooling
 from elmokit.embed.load import load
-from elmokit.embed.mix import checked_mix, mix_layers, mixed_dim
+from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
 from elmokit.embed.sentences import all_tokens
 from elmokit.errors import InputError, missing_extra
 from elmokit.model.packing import find_places
+from elmokit.model.scalar_mix import ScalarMix
 from elmokit.tasks.layers.masked import masked_max, masked_mean
 from elmokit.weights.names import ModelName
 from elmokit.weights.native import write_native
@@ -51,7 +54,7 @@ class ElmoModule(InputModule):
     """
 
     config_file_name = "elmo_module.json"
-    config_keys = ("mix", "pooling", "trainable", "mix_weights", "mix_gamma")
+    config_keys = ["mix", "pooling", "trainable", "mix_weights", "mix_gamma"]  # noqa: RUF012
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class ElmoModule(InputModule):
         pooling: Pooling = "mean",
         trainable: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.embedder = model if isinstance(model, Embedder) else load(model)
         require_pooling(pooling)
         self.mix: Any = mix if mix == "learned" else checked_mix(mix, self.embedder.num_layers)  # type: ignore[arg-type]
@@ -72,19 +75,26 @@ class ElmoModule(InputModule):
         )
 
     @property
+    def scalar_mix(self) -> ScalarMix:
+        """What ``mix="learned"`` trains."""
+        mix = self.elmo.mixes[0]
+        assert isinstance(mix, ScalarMix)
+        return mix
+
+    @property
     def mix_weights(self) -> list[float]:
         """Of the learned mix, before their softmax."""
-        weights: list[float] = self.elmo.mixes[0].raw_weights.tolist()
+        weights: list[float] = self.scalar_mix.raw_weights.tolist()
         return weights
 
     @property
     def mix_gamma(self) -> float:
         """Scale of the learned mix."""
-        return float(self.elmo.mixes[0].gamma)
+        return self.scalar_mix.gamma.item()
 
     def get_embedding_dimension(self) -> int:
         """Width of token vectors and of sentence vectors."""
-        mix = "average" if self.mix == "learned" else self.mix
+        mix: AnyMix = "average" if self.mix == "learned" else self.mix
         return mixed_dim(mix, self.embedder.num_layers, self.embedder.dim)
 
     def preprocess(
@@ -138,10 +148,24 @@ class ElmoModule(InputModule):
         write_native(pretrained, Path(output_path) / MODEL_FOLDER)
 
     @classmethod
-    def load(cls, model_name_or_path: str, subfolder: str = "", **settings: Any) -> "Self":
+    def load(
+        cls,
+        model_name_or_path: str,
+        subfolder: str = "",
+        token: bool | str | None = None,
+        cache_folder: str | None = None,
+        revision: str | None = None,
+        local_files_only: bool = False,
+        init_defaults: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> "Self":
         """Read what ``save`` wrote, from a folder or from the Hub."""
-        known = ("token", "cache_folder", "revision", "local_files_only")
-        where = {name: settings[name] for name in known if name in settings}
+        where: dict[str, Any] = {
+            "token": token,
+            "cache_folder": cache_folder,
+            "revision": revision,
+            "local_files_only": local_files_only,
+        }
         config = cls.load_config(model_name_or_path, subfolder=subfolder, **where)
         folder = cls.load_dir_path(
             model_name_or_path, subfolder=os.path.join(subfolder, MODEL_FOLDER), **where
@@ -153,6 +177,6 @@ class ElmoModule(InputModule):
         weights, gamma = config.pop("mix_weights"), config.pop("mix_gamma")
         module = cls(folder, **config)
         with torch.no_grad():
-            module.elmo.mixes[0].raw_weights.copy_(torch.tensor(weights))
-            module.elmo.mixes[0].gamma.fill_(gamma)
+            module.scalar_mix.raw_weights.copy_(torch.tensor(weights))
+            module.scalar_mix.gamma.fill_(gamma)
         return module
