@@ -67,6 +67,20 @@ def embed(
     ] = 1,
     split_char: Annotated[str, typer.Option(help="What separates those fields.")] = "|",
     device: Device = "cpu",
+    ray: Annotated[
+        bool,
+        typer.Option(
+            "--ray",
+            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): INPUT... are Parquet or "
+            "text files, OUT is a folder of Parquet files, one row per text.",
+        ),
+    ] = False,
+    column: Annotated[
+        str, typer.Option(help="With --ray: the column of Parquet files that holds the text.")
+    ] = "text",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --ray: most workers. Default: one per CPU.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> None:
     """Write the vectors of every token: one array per sentence, under the keys 0, 1, 2, ...
@@ -76,25 +90,27 @@ def embed(
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
     _tidy_up_when_terminated()
-    summary = run_embed(
-        inputs,
-        out,
-        EmbedOptions(
-            model=model,
-            layers=layers,
-            pretokenized=pretokenized,
-            pool=pool,
-            float16=float16,
-            start=start,
-            batch_tokens=batch_tokens,
-            keep_sentences=not forget_sentences,
-            protein=protein,
-            id_field=id_field,
-            split_char=split_char,
-            device=device,
-            quiet=quiet,
-        ),
+    options = EmbedOptions(
+        model=model,
+        layers=layers,
+        pretokenized=pretokenized,
+        pool=pool,
+        float16=float16,
+        start=start,
+        batch_tokens=batch_tokens,
+        keep_sentences=not forget_sentences,
+        protein=protein,
+        id_field=id_field,
+        split_char=split_char,
+        device=device,
+        quiet=quiet,
     )
+    if ray:
+        from elmokit.integrations.ray import run_embed_on_ray
+
+        summary = run_embed_on_ray(inputs, out, options, column=column, max_workers=workers)
+    else:
+        summary = run_embed(inputs, out, options)
     typer.echo(summary, err=True)
 
 
