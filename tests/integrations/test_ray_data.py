@@ -10,15 +10,17 @@ import pytest
 
 pytest.importorskip("ray", reason="needs elmokit[ray] (139 MB), which CI does not install")
 
+import dying_worker
 import pyarrow as pa
 import pyarrow.parquet as pq
 import ray
+from dying_worker import DiesOnce
 from ray.cluster_utils import Cluster
 
 import elmokit
 from elmokit import InputError
 from elmokit.embed.files.command import EmbedOptions
-from elmokit.integrations.ray import EmbedBatches, run_embed_on_ray
+from elmokit.integrations.ray import run_embed_on_ray
 
 TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for number in range(300)]
 
@@ -29,8 +31,8 @@ def cluster() -> Iterator[None]:
     node = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
     nodes = Cluster(initialize_head=True, head_node_args=node)
     nodes.add_node(num_cpus=1, object_store_memory=100 * 2**20)
-    source = str(Path(elmokit.__file__).parents[1])
-    environment = {"env_vars": {"PYTHONPATH": source}}
+    paths = (Path(elmokit.__file__).parents[1], Path(dying_worker.__file__).parent)
+    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(map(str, paths))}}
     ray.init(address=nodes.address, runtime_env=environment, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
@@ -51,22 +53,6 @@ def texts(tmp_path: Path) -> Path:
 
 def rows(folder: Path) -> list[dict[str, Any]]:
     return sorted(pq.read_table(folder).to_pylist(), key=lambda row: row["id"])
-
-
-class DiesOnce(EmbedBatches):
-    """Its first batch kills the process that runs it."""
-
-    def __init__(self, mark: str, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.mark = Path(mark)
-
-    def __call__(self, batch: pa.Table) -> pa.Table:
-        try:
-            self.mark.touch(exist_ok=False)
-        except FileExistsError:
-            return super().__call__(batch)
-        os.kill(os.getpid(), 9)
-        raise AssertionError("not reached")
 
 
 def test_rows_are_those_of_embed(cluster: None, model: Path, texts: Path, tmp_path: Path) -> None:

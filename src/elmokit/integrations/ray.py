@@ -16,7 +16,7 @@ alone, so a batch that a lost worker had begun is simply computed again by anoth
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -118,11 +118,12 @@ def run_embed_on_ray(
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
     if options.quiet:
         ray.data.DataContext.get_current().enable_progress_bars = False
-    workers = max_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-    settings = {
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    workers = max_workers or max(1, int(resources.get("CPU", 1)))
+    settings: dict[str, Any] = {
         "model": options.model,
         "layers": options.layers or "average",
-        "pool": cast(Pooling | None, options.pool),
+        "pool": options.pool,
         "column": column,
         "pretokenized": options.pretokenized,
         "start": options.start,
