@@ -118,8 +118,8 @@ def run_embed_on_ray(
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
     if options.quiet:
         ray.data.DataContext.get_current().enable_progress_bars = False
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    workers = max_workers or max(1, int(resources.get("CPU", 1)))
+    cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
+    workers = max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
     settings: dict[str, Any] = {
         "model": options.model,
         "layers": options.layers or "average",
