@@ -28,16 +28,18 @@ TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for numb
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Two nodes with one CPU each and a little shared memory."""
-    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
-    nodes = Cluster(initialize_head=True, head_node_args=node)
-    nodes.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+    size = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
     paths = (Path(elmokit.__file__).parents[1], Path(dying_worker.__file__).parent)
-    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(map(str, paths))}}
-    ray.init(address=nodes.address, runtime_env=environment, log_to_driver=False)
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield
-    ray.shutdown()
-    nodes.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))  # what workers import from
+        patch.setenv("RAY_worker_niceness", "0")  # Ray's 15 starves workers on a busy machine
+        nodes = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+        nodes.add_node(**size)
+        ray.init(nodes.address, log_to_driver=False)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield
+        ray.shutdown()
+        nodes.shutdown()
 
 
 @pytest.fixture
