@@ -118,6 +118,7 @@ def run_embed_on_ray(
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
     if options.quiet:
         ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
     cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
     workers = max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
     settings: dict[str, Any] = {
