@@ -36,6 +36,7 @@ from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
 from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_files import StorageType
@@ -131,8 +132,8 @@ class Embedder:
 
     @property
     def name(self) -> str:
-        """The last part of ``source``."""
-        return self.source.rstrip("/").rsplit("/", 1)[-1]
+        """The last part of ``source``; the id of a model of the Hugging Face Hub."""
+        return short_name(self.source)
 
     @cached_property
     def fingerprint(self) -> str:
