@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
     from elmokit.model.softmax import OutputWords as OutputWords
     from elmokit.model.softmax import Softmax as Softmax
+    from elmokit.pretrain.predict import Guess as Guess
     from elmokit.pretrain.substitutes import Substitutes as Substitutes
     from elmokit.pretrain.substitutes import substitutes as substitutes
     from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
@@ -64,6 +65,7 @@ _HOMES = {
     "BiLmState": "elmokit.model.bilm",
     "LstmState": "elmokit.model.lstm",
     "ScalarMix": "elmokit.model.scalar_mix",
+    "Guess": "elmokit.pretrain.predict",
     "substitutes": "elmokit.pretrain.substitutes",
     "Substitutes": "elmokit.pretrain.substitutes",
     "surprisal": "elmokit.pretrain.surprisal.measure",

@@ -78,6 +78,13 @@ def words() -> None:
     Path("news.txt").write_text("\n".join(lines) + "\n")
 
 
+def integrations() -> None:
+    text = "The river rose. The bank of the river is steep.\n" * 20
+    Path("corpus.txt").write_text(text)
+    Path("corpus").mkdir()
+    Path("corpus/a.txt").write_text(text)
+
+
 FILES_OF: dict[str, Callable[[], None]] = {
     "docs/quickstart.md": quickstart,
     "docs/pretraining.md": pretraining,
@@ -85,5 +92,6 @@ FILES_OF: dict[str, Callable[[], None]] = {
     "docs/analysis.md": analysis,
     "docs/migrating.md": migrating,
     "docs/words.md": words,
+    "docs/integrations.md": integrations,
 }
 """Each writes into the current folder; pages that are not named need no files."""

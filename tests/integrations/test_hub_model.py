@@ -48,7 +48,13 @@ def test_saving_again_keeps_what_is_not_the_models(model: Path, tmp_path: Path) 
     (folder / "vocab.txt").write_text("of an older model\n")
     ElmoModel(model).save_pretrained(folder)
     names = sorted(path.name for path in folder.iterdir())
-    assert names == [".gitattributes", "README.md", "config.json", "model.safetensors"]
+    assert names == [
+        ".gitattributes",
+        "README.md",
+        "SHA256SUMS",
+        "config.json",
+        "model.safetensors",
+    ]
 
 
 def test_the_softmax_is_kept(bilm_tf: Path, tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_push_to_hub_uploads_a_complete_folder(
     monkeypatch.setattr(HfApi, "upload_folder", upload)
     assert ElmoModel(model).push_to_hub("user/tiny").endswith("/commit/1")
     assert pushed["repo_id"] == "user/tiny"
-    assert pushed["files"] == ["README.md", "config.json", "model.safetensors"]
+    assert pushed["files"] == ["README.md", "SHA256SUMS", "config.json", "model.safetensors"]
     assert pushed["card"] == "elmokit"
 
 

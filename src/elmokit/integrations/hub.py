@@ -1,8 +1,8 @@
 """Hugging Face Hub: ``save_pretrained``, ``push_to_hub`` and ``from_pretrained``.
 
->>> model = ElmoModel("en-small")                                    # doctest: +SKIP
->>> model.push_to_hub("user/en-small")                               # doctest: +SKIP
->>> ElmoModel.from_pretrained("user/en-small").embedder              # doctest: +SKIP
+    model = ElmoModel("en-small")
+    model.push_to_hub("user/en-small")
+    ElmoModel.from_pretrained("user/en-small").embedder
 
 What is written is elmokit's own format with a model card, so that ``elmokit.load("user/en-small")``
 and every command that takes a MODEL read it too.

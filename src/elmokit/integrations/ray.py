@@ -1,13 +1,13 @@
 """Ray Data: a corpus of any size on any number of machines.
 
->>> import ray                                                            # doctest: +SKIP
->>> texts = ray.data.read_parquet("s3://bucket/texts")                    # doctest: +SKIP
->>> vectors = texts.map_batches(                                          # doctest: +SKIP
-...     EmbedBatches,
-...     fn_constructor_kwargs={"model": "en-small", "pool": "mean"},
-...     batch_format="pyarrow",
-...     compute=ray.data.ActorPoolStrategy(min_size=1, max_size=8),
-... )
+    import ray
+    texts = ray.data.read_parquet("s3://bucket/texts")
+    vectors = texts.map_batches(
+        EmbedBatches,
+        fn_constructor_kwargs={"model": "en-small", "pool": "mean"},
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=8),
+    )
 
 Each worker loads the model once and computes on one core. A text's vectors depend on that text
 alone, so a batch that a lost worker had begun is simply computed again by another.

@@ -1,8 +1,7 @@
 """sentence-transformers: ELMo as the first module of a ``SentenceTransformer``.
 
->>> encoder = SentenceTransformer(modules=[ElmoModule("en-small")])       # doctest: +SKIP
->>> encoder.encode(["I like apples."]).shape                              # doctest: +SKIP
-(1, 512)
+    encoder = SentenceTransformer(modules=[ElmoModule("en-small")])
+    encoder.encode(["I like apples."]).shape  # (1, 512)
 
 It gives token vectors and sentence vectors: ``Pooling``, ``Dense`` or ``Normalize`` may follow.
 A saved encoder is opened with ``SentenceTransformer(path, trust_remote_code=True)``: that is how
