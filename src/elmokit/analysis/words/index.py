@@ -13,7 +13,7 @@ that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -296,8 +296,15 @@ class OccurrenceIndex:
     def occurrence(self, row: int) -> Occurrence:
         """The token in a row of the index, with its sentence."""
         sentence, place = (int(number) for number in self._tokens[row])
-        start, end = self._starts[sentence], self._starts[sentence + 1]
-        return Occurrence(self._text[start : end - 1].tobytes().decode().split(" "), place)
+        return Occurrence(self._sentence(sentence), place)
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The text that is indexed, in order."""
+        return map(self._sentence, range(self.facts.num_sentences))
+
+    def _sentence(self, number: int) -> list[str]:
+        start, end = self._starts[number], self._starts[number + 1]
+        return self._text[start : end - 1].tobytes().decode().split(" ")
 
     def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
         vectors = _map_layer(self.path, layer, self.facts)
