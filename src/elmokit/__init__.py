@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.serve.page.document import ExplorerPage as ExplorerPage
+    from elmokit.serve.page.explore import explore as explore
     from elmokit.text.sentences import Sentence as Sentence
     from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
     from elmokit.text.token_ids import TokenIds as TokenIds
@@ -56,6 +58,8 @@ _HOMES = {
     "SentenceSplitter": "elmokit.text.sentences",
     "ModelConfig": "elmokit.config",
     "InputError": "elmokit.errors",
+    "explore": "elmokit.serve.page.explore",
+    "ExplorerPage": "elmokit.serve.page.document",
 }
 __all__ = sorted(_HOMES)
 

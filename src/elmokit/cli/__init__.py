@@ -36,6 +36,7 @@ def main() -> None:
         analyse,
         corpus,
         embedding,
+        explore,
         pretrain,
         report,
         tasks,

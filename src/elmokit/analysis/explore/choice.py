@@ -3,11 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.builtin import FEATURED, SENSES
+from elmokit.analysis.explore.corpus import BUILTIN, Corpus
+from elmokit.embed.sentences import Sentence
 
 FUNCTION_WORDS = 300
 """The commonest words of a model's vocabulary: of, the, which. They have uses, but no senses."""
 FEWEST_USES = 8
+EXAMPLE_LENGTHS = range(6, 19)
+NUM_EXAMPLES = 4
 
 
 def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[str]:
@@ -18,6 +22,8 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
         common: a vocabulary, the commonest words first.
         count: how many.
     """
+    if corpus.name == BUILTIN:
+        return list(SENSES)[:count]
     senses: dict[str, Counter[str]] = {}
     for sentence in corpus.sentences:
         for place, sense in sentence.senses.items():
@@ -38,3 +44,16 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
         if number >= FEWEST_USES and word not in is_common and word not in others
     ]
     return [*sensed, *frequent][:count]
+
+
+def example_sentences(corpus: Corpus, words: Sequence[str]) -> list[Sentence]:
+    """The two apples and a few more; of other text, some short sentences with the chosen words."""
+    if corpus.name == BUILTIN:
+        return list(FEATURED)
+    found: list[Sentence] = list(FEATURED[:2])
+    for word in words:
+        tokens = (corpus.sentences[number].tokens for number, _ in corpus.find(word))
+        found += next(([one] for one in tokens if len(one) in EXAMPLE_LENGTHS), [])
+        if len(found) == 2 + NUM_EXAMPLES:
+            break
+    return found

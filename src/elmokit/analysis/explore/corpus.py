@@ -18,6 +18,7 @@ from elmokit.analysis.words.sense_map import sense_name
 from elmokit.analysis.words.texts import read_named_sentences
 from elmokit.errors import InputError
 
+BUILTIN = "built-in sentences"
 MOST_TOKENS = 2_000_000
 """Of one corpus; more is left unread, and the page says so."""
 _DATE = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d)(?!\d)")
@@ -73,7 +74,7 @@ def builtin_corpus() -> Corpus:
             for text in texts:
                 occurrence = find_word(word, text)
                 sentences.append(CorpusSentence(occurrence.tokens, "", {occurrence.place: sense}))
-    return Corpus("built-in sentences", sentences)
+    return Corpus(BUILTIN, sentences)
 
 
 def open_corpus(

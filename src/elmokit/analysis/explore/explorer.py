@@ -5,8 +5,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from elmokit.analysis.encoders.bilm import BiLmEncoder
-from elmokit.analysis.encoders.encoder import unit
+from elmokit.analysis.encoders.encoder import Encoder, unit
 from elmokit.analysis.explore.choice import promising_words
 from elmokit.analysis.explore.corpus import Corpus
 from elmokit.analysis.explore.expectations import ExpectationReader
@@ -24,20 +23,22 @@ from elmokit.analysis.explore.exploration import (
     TableSentence,
     WordUses,
 )
+from elmokit.analysis.explore.induced import Inducer
 from elmokit.analysis.explore.neighbours import IndexSearch, NeighbourSearch, SampleSearch
 from elmokit.analysis.explore.projection import project_layers
-from elmokit.analysis.explore.uses import FoundUses, Induce, find_uses, mean_similarity
+from elmokit.analysis.explore.uses import FoundUses, find_uses, mean_similarity
 from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.embed.sentences import Sentence, tokens_of
 from elmokit.errors import InputError
-from elmokit.pretrain.surprisal.contexts import ContextReader
+from elmokit.pretrain.substitutes import SubstituteReader
 from elmokit.progress import Meter, meter
 from elmokit.text.static_vectors import StaticVectors
-from elmokit.text.tokenize import words as tokenized
+from elmokit.weights.pretrained import PretrainedModel
 
 MOST_USES = 1000
 MOST_SENTENCE_TOKENS = 100
 """Of a sentence whose expectations or similarities are shown: more would not fit a screen."""
-USES_WITH_NEIGHBOURS = 12
+USES_WITH_NEIGHBOURS = 20
 """Of each word in a page; a server finds those of any use."""
 NUM_NEIGHBOURS = 8
 KEPT_WORDS = 16
@@ -48,25 +49,25 @@ class Explorer:
     """Makes explorations of one corpus with one model.
 
     Args:
-        encoder: of a biLM; with a softmax there are expectations, too.
+        encoder: gives the vectors.
         corpus: what ``open_corpus`` returns.
+        model: the biLM itself; where it has a softmax, there are expectations and substitutes.
         static: static vectors to compare with; default: the model's token layer.
-        induce: finds clusters of uses.
         most_uses: of a word that has more, a sample is shown.
         seed: of the samples.
 
-    >>> explorer = Explorer(BiLmEncoder(elmokit.load()), builtin_corpus())   # doctest: +SKIP
+    >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())      # doctest: +SKIP
     >>> explorer.explore(["bank"]).words[0].num_found                        # doctest: +SKIP
     12
     """
 
     def __init__(
         self,
-        encoder: BiLmEncoder,
+        encoder: Encoder,
         corpus: Corpus,
         *,
+        model: PretrainedModel | None = None,
         static: StaticVectors | None = None,
-        induce: Induce | None = None,
         most_uses: int = MOST_USES,
         seed: int = 1,
     ) -> None:
@@ -74,23 +75,25 @@ class Explorer:
             raise InputError(f"show at least 2 uses of a word, not {most_uses}")
         self.encoder, self.corpus = encoder, corpus
         self.most_uses, self.seed = most_uses, seed
-        self._static, self._induce = static, induce
+        self._static = static
         self._search: NeighbourSearch = (
             SampleSearch(corpus, encoder, seed)
             if corpus.index is None
             else IndexSearch(corpus.index, encoder)
         )
+        self._common: Sequence[str] = ()
         self._expectations: ExpectationReader | None = None
-        if encoder.embedder.pretrained.output_words is not None:
-            contexts = ContextReader(encoder.embedder, "expect words")
-            self._expectations = ExpectationReader(contexts)
+        substitutes: SubstituteReader | None = None
+        if model is not None and model.output_words is not None:
+            self._common = model.output_words.vocabulary.words
+            substitutes = SubstituteReader(model)
+            self._expectations = ExpectationReader(substitutes.contexts)
+        self._induce = Inducer(substitutes, seed)
         self._found: dict[str, FoundUses] = {}
 
     def promising_words(self, count: int) -> list[str]:
         """Words whose uses are worth a look."""
-        output_words = self.encoder.embedder.pretrained.output_words
-        common = [] if output_words is None else output_words.vocabulary.words
-        return promising_words(self.corpus, common, count)
+        return promising_words(self.corpus, self._common, count)
 
     def uses(self, word: str) -> FoundUses:
         """The uses of a word with their vectors; those of the last few words are kept."""
@@ -105,7 +108,7 @@ class Explorer:
     def explore(
         self,
         words: Sequence[str] = (),
-        sentences: Sequence[str] = (),
+        sentences: Sequence[Sentence] = (),
         *,
         near: Sequence[Occurrence] = (),
         projections: Mapping[str, Sequence[Projection]] | None = None,
@@ -152,8 +155,8 @@ class Explorer:
             tuple(self.promising_words(LISTED_WORDS)),
         )
 
-    def _checked(self, sentence: str) -> list[str]:
-        tokens = tokenized(sentence)
+    def _checked(self, sentence: Sentence) -> list[str]:
+        tokens = tokens_of(sentence)
         if not tokens:
             raise InputError(f"there is no word in the sentence {sentence!r}")
         if len(tokens) > MOST_SENTENCE_TOKENS:

@@ -103,7 +103,7 @@ class SampleSearch:
             similarity = np.where(is_same, -np.inf, vectors @ query)
             order = np.argsort(-similarity, kind="stable")
             found.append(self._distinct(similarity, order, number))
-        return found if len(queries) > 1 else [[]]
+        return found
 
     def _distinct(self, similarity: Floats, order: Sequence[int], number: int) -> list[Neighbour]:
         """The first ``number``; a sentence that the text repeats is listed once."""

@@ -5,15 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmokit.analysis.encoders.encoder import Floats, unit
-from elmokit.analysis.explore.exploration import (
-    Exploration,
-    ExplorerData,
-    Projection,
-    WordComparison,
-)
+from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.exploration import ExplorerData, Projection, WordComparison
 from elmokit.analysis.explore.explorer import Explorer
 from elmokit.analysis.explore.projection import align, best_turn, plane, to_projection
 from elmokit.analysis.words.occurrences import cosine
+from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
 
 
@@ -21,10 +18,12 @@ def explore_sides(
     first: Explorer,
     second: Explorer,
     words: Sequence[str],
-    sentences: Sequence[str],
+    sentences: Sequence[Sentence] = (),
     quiet: bool = True,
 ) -> ExplorerData:
     """Both explorations, in planes that can be compared wherever that makes sense.
+
+    The first holds all that a page shows, the second its words alone.
 
     One model on two corpora: both corpora's uses of a word lie in the same plane. Two models on one
     corpus: the second plane is turned towards the first, use by use. Otherwise the planes have
@@ -44,26 +43,21 @@ def explore_sides(
         elif is_one_corpus:
             planes[0][word], planes[1][word] = _towards(one, other)
             comparisons.append(WordComparison(word, "models", _agreement(one, other)))
+    ours, theirs = _there(first.corpus, words), _there(second.corpus, words)
     return ExplorerData(
         (
-            _explore(first, words, sentences, planes[0], quiet),
-            _explore(second, words, sentences, planes[1], quiet),
+            first.explore(ours, sentences, projections=planes[0], quiet=quiet),
+            second.explore(theirs, projections=planes[1], uses_with_neighbours=0, quiet=quiet),
         ),
         tuple(comparisons),
     )
 
 
-def _explore(
-    explorer: Explorer,
-    words: Sequence[str],
-    sentences: Sequence[str],
-    planes: dict[str, list[Projection]],
-    quiet: bool,
-) -> Exploration:
-    there = [word for word in words if explorer.corpus.find(word)]
-    if words and not there:
-        raise InputError(f"none of {', '.join(words)} is a token of {explorer.corpus.name}")
-    return explorer.explore(there, sentences, projections=planes, quiet=quiet)
+def _there(corpus: Corpus, words: Sequence[str]) -> list[str]:
+    found = [word for word in words if corpus.find(word)]
+    if words and not found:
+        raise InputError(f"none of {', '.join(words)} is a token of {corpus.name}")
+    return found
 
 
 def _together(one: Floats, other: Floats) -> tuple[list[Projection], list[Projection]]:

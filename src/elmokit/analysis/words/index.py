@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -296,15 +297,13 @@ class OccurrenceIndex:
     def occurrence(self, row: int) -> Occurrence:
         """The token in a row of the index, with its sentence."""
         sentence, place = (int(number) for number in self._tokens[row])
-        return Occurrence(self._sentence(sentence), place)
+        start, end = self._starts[sentence], self._starts[sentence + 1]
+        return Occurrence(self._text[start : end - 1].tobytes().decode().split(" "), place)
 
     def sentences(self) -> Iterator[list[str]]:
-        """The text that is indexed, in order."""
-        return map(self._sentence, range(self.facts.num_sentences))
-
-    def _sentence(self, number: int) -> list[str]:
-        start, end = self._starts[number], self._starts[number + 1]
-        return self._text[start : end - 1].tobytes().decode().split(" ")
+        """All sentences of the text, in order."""
+        for start, end in pairwise(self._starts.tolist()):
+            yield self._text[start : end - 1].tobytes().decode().split(" ")
 
     def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
         vectors = _map_layer(self.path, layer, self.facts)

@@ -103,7 +103,7 @@ export class Concordance {
       swatch(style, 5),
       element("span", { class: "left" }, element("span", {}, left)),
       element("b", {}, word),
-      element("span", { class: "right" }, right),
+      element("span", { class: "right" }, /^[.,;:!?)%'’]/.test(right) ? right : ` ${right}`),
       near,
     );
   }

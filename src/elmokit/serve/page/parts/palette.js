@@ -1,6 +1,8 @@
 // Okabe and Ito's colours, which colour-blind readers can tell apart; each label has a shape, too.
 
 export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442"];
+// On a dark ground the two blues change places: the darker one is hard to see there.
+const COLOURS_ON_DARK = ["#56b4e9", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#3a8fd0", "#f0e442"];
 export const SHAPES = ["circle", "square", "triangle", "diamond", "down", "plus", "cross"];
 export const UNKNOWN = { colour: "#9a9a9a", shape: "circle" };
 const OTHERS = { colour: "#6f6f6f", shape: "ring" };
@@ -16,7 +18,7 @@ export function styleLabels(labels, numUses, isDark) {
   const shown = Math.min(labels.names.length, COLOURS.length);
   const entries = labels.names.slice(0, shown).map((name, number) => ({
     name,
-    colour: isOrdered ? orderedColour(number, shown, isDark) : COLOURS[number],
+    colour: isOrdered ? orderedColour(number, shown, isDark) : (isDark ? COLOURS_ON_DARK : COLOURS)[number],
     shape: SHAPES[number],
     count: 0,
   }));

@@ -6,6 +6,7 @@ import { isInside } from "./planes.js";
 import { shapePath } from "./shapes.js";
 
 const NEAR = 14;
+const MOST_NAMES = 7;
 
 export class Scatter {
   /** on: {hover(use or null), pick(set of uses)}; describe(use) is the text of the small label. */
@@ -79,6 +80,7 @@ export class Scatter {
     context.scale(ratio, ratio);
     const look = getComputedStyle(this.element);
     this.placed = this.planes.place(this.layer, width, height);
+    for (const label of this.#groupLabels(width)) drawLabel(context, label, look);
     for (const use of this.#order()) drawUse(context, this.#mark(use), look);
     if (this.lasso && this.lasso.length > 1) drawLasso(context, this.lasso, look);
     if (this.hovered !== null) this.#label();
@@ -98,6 +100,9 @@ export class Scatter {
     svg.append(svgElement("text", { x: 16, y: 24, "font-size": 15, "font-weight": 600 }, title));
     svg.append(svgElement("text", { x: 16, y: 44, opacity: 0.7 }, this.axes.textContent));
     const field = svgElement("g", { transform: `translate(0,${head})` });
+    for (const { text, x, y } of this.#groupLabels(width)) {
+      field.append(svgElement("text", { x, y, "text-anchor": "middle", "font-weight": 600 }, text));
+    }
     for (const use of this.#order()) {
       const mark = this.#mark(use);
       field.append(svgElement("path", {
@@ -134,6 +139,19 @@ export class Scatter {
       radius: isHovered ? base + 3 : base,
       opacity: this.picked.size && !isPicked && !isHovered ? 0.22 : 0.88,
     };
+  }
+
+  /** The name of each group above its points, unless they all lie on top of each other. */
+  #groupLabels(width) {
+    if (this.planes.layers[Math.round(this.layer)].variance[0] === 0) return [];
+    return this.styles.entries.slice(0, MOST_NAMES).flatMap((entry, number) => {
+      const group = this.placed.filter((_, use) => this.styles.ofUse[use] === number);
+      if (group.length < 3) return [];
+      const middle = (axis) => group.map((point) => point[axis]).sort((a, b) => a - b)[Math.floor(group.length / 2)];
+      const text = entry.name.length > 28 ? `${entry.name.slice(0, 27)}…` : entry.name;
+      const half = 4 * text.length;
+      return [{ text, x: Math.max(half, Math.min(width - half, middle(0))), y: Math.max(14, middle(1) - 16) }];
+    });
   }
 
   #at(event) {
@@ -241,6 +259,13 @@ function drawUse(context, mark, look) {
   context.strokeStyle = look.getPropertyValue(mark.isStrong ? "--ink" : "--paper");
   context.stroke(path);
   context.restore();
+}
+
+function drawLabel(context, { text, x, y }, look) {
+  context.font = "600 13px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.fillStyle = look.getPropertyValue("--ink");
+  context.fillText(text, x, y);
 }
 
 function drawLasso(context, lasso, look) {

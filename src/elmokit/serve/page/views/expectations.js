@@ -5,12 +5,12 @@ import { downloadButtons } from "../parts/download.js";
 import { element, joined, svgElement } from "../parts/elements.js";
 
 const WAYS = [
-  ["forward", "forward", "--way-forward", "by the words before it"],
-  ["backward", "backward", "--way-backward", "by the words after it"],
-  ["both", "both", "--way-both", "by both"],
+  ["forward", "forward", "--way-forward", "by what precedes"],
+  ["backward", "backward", "--way-backward", "by what follows"],
+  ["both", "both", "--way-both", "by the whole context"],
 ];
 const FONT = "system-ui, sans-serif";
-const [BAR_HEIGHT, MOST_BITS, SIDE] = [84, 20, 92];
+const [BAR_HEIGHT, MOST_BITS, SIDE] = [84, 20, 136];
 
 /** Font size of a word of that probability: its area grows with it. */
 export function fontSize(probability) {
@@ -120,14 +120,17 @@ const lineHeight = (guess) => fontSize(guess.probability) * 1.25;
 
 function drawSides(svg, ways, heights, wordLine, top, width, colour) {
   const quiet = { "font-size": 12, fill: colour("--quiet") };
-  svg.append(svgElement("text", { x: 4, y: top + BAR_HEIGHT - 2, ...quiet }, "surprisal"));
-  svg.append(svgElement("line", { x1: SIDE - 12, x2: width, y1: top + BAR_HEIGHT + 0.5, y2: top + BAR_HEIGHT + 0.5, stroke: colour("--line") }));
+  svg.append(svgElement("text", { x: 4, y: top + 16, "font-size": 13, "font-weight": 650 }, "surprisal"));
+  for (const bits of [0, 10, 20]) {
+    const y = Math.round(top + BAR_HEIGHT * (1 - bits / MOST_BITS)) + 0.5;
+    svg.append(svgElement("line", { x1: SIDE - 12, x2: width, y1: y, y2: y, stroke: colour("--line"), "stroke-dasharray": bits ? "2 4" : null }));
+    svg.append(svgElement("text", { x: SIDE - 18, y: y + 4, "text-anchor": "end", ...quiet, "font-size": 11 }, bits === 20 ? "20 bits" : bits));
+  }
   let y = wordLine + 14;
   ways.forEach(([, text, tint, reason], number) => {
     svg.append(svgElement("line", { x1: 0, x2: width, y1: y + 0.5, y2: y + 0.5, stroke: colour("--line") }));
     svg.append(svgElement("text", { x: 4, y: y + 22, "font-size": 13, "font-weight": 650, fill: colour(tint) }, text));
-    reason.split(" it").forEach((line, row, lines) =>
-      svg.append(svgElement("text", { x: 4, y: y + 38, ...quiet, "font-size": 10.5, display: row ? "none" : null }, lines[0])));
+    svg.append(svgElement("text", { x: 4, y: y + 39, ...quiet, "font-size": 11.5 }, reason));
     y += heights[number];
   });
 }
@@ -144,7 +147,7 @@ function drawBars(svg, here, ways, middle, base, colour) {
     const tall = Math.max(1, (BAR_HEIGHT * Math.min(bits, MOST_BITS)) / MOST_BITS);
     svg.append(svgElement("rect", { x, y: base - tall, width: wide, height: tall, rx: 1.5, fill: colour(tint), class: "bar" },
       svgElement("title", {}, `${name}: ${bits.toFixed(1)} bits`)));
-    if (name === "both" || ways.length === 1) {
+    if (ways.length === 1) {
       svg.append(svgElement("text", { x: x + wide / 2, y: base - tall - 4, "text-anchor": "middle", "font-size": 11, fill: colour("--quiet") }, bits.toFixed(1)));
     }
   });

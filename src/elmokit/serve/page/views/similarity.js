@@ -84,13 +84,14 @@ export function similarityView(page) {
 
 /** The word that both sentences share, if there is one: how alike are its two uses? */
 function bestPair([ours, theirs], values) {
-  for (const [i, token] of ours.entries()) {
-    const j = theirs.findIndex((other) => other.toLowerCase() === token.toLowerCase() && /\p{L}{3}/u.test(other));
-    if (j >= 0) {
-      return ["The two uses of ", element("b", {}, token), ": cosine ", element("b", {}, values[i][j].toFixed(2)), "."];
-    }
-  }
-  return ["The outlined cells are each row’s best match."];
+  const shared = [...ours.entries()]
+    .map(([i, token]) => [i, theirs.findIndex((other) => other.toLowerCase() === token.toLowerCase())])
+    .filter(([i, j]) => j >= 0 && /\p{L}{3}/u.test(ours[i]))
+    .sort(([one], [other]) => ours[other].length - ours[one].length); // the longest: some word of content
+  const outlined = "Outlined: the best match of each row.";
+  if (!shared.length) return [outlined];
+  const [[i, j]] = shared;
+  return ["The two uses of ", element("b", {}, ours[i]), " have a cosine of ", element("b", {}, values[i][j].toFixed(2)), `. ${outlined}`];
 }
 
 function drawMatrix([ours, theirs], values, colour, isDark, isPicture) {
