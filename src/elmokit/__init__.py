@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
+    from elmokit.pretrain.surprisal.measure import TokenPredictions as TokenPredictions
+    from elmokit.pretrain.surprisal.measure import surprisal as surprisal
     from elmokit.serve.page.document import ExplorerPage as ExplorerPage
     from elmokit.serve.page.explore import explore as explore
     from elmokit.text.sentences import Sentence as Sentence
@@ -49,6 +52,9 @@ _HOMES = {
     "BiLmOutput": "elmokit.model.bilm",
     "BiLmState": "elmokit.model.bilm",
     "ScalarMix": "elmokit.model.scalar_mix",
+    "surprisal": "elmokit.pretrain.surprisal.measure",
+    "SentenceSurprisal": "elmokit.pretrain.surprisal.measure",
+    "TokenPredictions": "elmokit.pretrain.surprisal.measure",
     "PretrainedModel": "elmokit.weights.pretrained",
     "TokenIndexer": "elmokit.text.token_ids",
     "TokenIds": "elmokit.text.token_ids",

@@ -37,6 +37,7 @@ def main() -> None:
         corpus,
         embedding,
         explore,
+        lexical,
         pretrain,
         report,
         tasks,

@@ -62,6 +62,13 @@ def embed(
     protein: Annotated[
         bool, typer.Option("--protein", help="Inputs are FASTA files; each residue is a token.")
     ] = False,
+    bio_embeddings: Annotated[
+        bool,
+        typer.Option(
+            "--bio-embeddings",
+            help="With --protein: OUT is a folder laid out as bio_embeddings wrote it.",
+        ),
+    ] = False,
     id_field: Annotated[
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
@@ -89,6 +96,7 @@ def embed(
             batch_tokens=batch_tokens,
             keep_sentences=not forget_sentences,
             protein=protein,
+            bio_embeddings=bio_embeddings,
             id_field=id_field,
             split_char=split_char,
             device=device,

@@ -59,7 +59,7 @@ def finetune(
     """Train a model further on the text of a domain, and measure what it gained."""
     from elmokit.pretrain.finetune import finetune as run
 
-    result = run(_load(model), data, out, changes or [], device)
+    result = run(load_with_softmax(model), data, out, changes or [], device)
     if result.fitted_words:
         print(f"{result.fitted_words:,} softmax rows were new and fitted first, all else frozen")
     print(f"before: {result.before}")
@@ -102,7 +102,7 @@ def perplexity(
     from elmokit.analysis.output.tables import Table
     from elmokit.pretrain.perplexity import HEADER, perplexity_by_kind
 
-    found = perplexity_by_kind(_load(model, device), data, part, start, max_tokens)
+    found = perplexity_by_kind(load_with_softmax(model, device), data, part, start, max_tokens)
     if json:
         from json import dumps
 
@@ -134,7 +134,7 @@ def predict(
     *names, text = words
     if len(names) > 1 or (names and model):
         raise typer.BadParameter("give one TEXT, in quotes, and at most one model before it")
-    found = run(_load(names[0] if names else model, device), text, top)
+    found = run(load_with_softmax(names[0] if names else model, device), text, top)
     print("".join(f"{title:<28}" for title in ("both directions", "next word", "previous word")))
     for row in zip(found.combined, found.forward, found.backward, strict=True):
         print("".join(f"{g.word:<18.18}{g.log_probability:>8.2f}  " for g in row))
@@ -196,7 +196,7 @@ def _say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _load(model: str | None, device: str = "cpu") -> "PretrainedModel":
+def load_with_softmax(model: str | None, device: str = "cpu") -> "PretrainedModel":
     from elmokit.device import usable_device
     from elmokit.weights.load import load_pretrained
 

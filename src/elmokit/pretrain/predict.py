@@ -6,8 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.lstm import LstmStack
+from elmokit.pretrain.surprisal.contexts import ContextReader
 from elmokit.text.tokenize import tokenize
 from elmokit.text.vocabulary import MARKERS
 from elmokit.weights.pretrained import PretrainedModel
@@ -32,11 +33,13 @@ class Predictions(NamedTuple):
     combined: list[Guess]
 
 
-def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) -> Predictions:
+def predict(
+    model: PretrainedModel | Embedder, text: str | Sequence[str], top: int = 10
+) -> Predictions:
     """The likeliest words for the blank ``___`` in ``text``.
 
     Args:
-        model: As ``load_pretrained`` returns it; it needs a softmax.
+        model: What ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
         text: A sentence, or its tokens; ``___`` stands in the place of the word.
         top: How many words to return.
 
@@ -45,20 +48,15 @@ def predict(model: PretrainedModel, text: str | Sequence[str], top: int = 10) ->
     rule would have it, lifted rare words to the top.) The markers and ``<UNK>`` are no answers and
     are left out of the lists.
     """
-    if model.output_words is None:
-        raise InputError(
-            f"{model.source}: this model has no softmax, so it cannot predict words; "
-            f"give it one with  elmokit finetune"
-        )
+    reader = ContextReader(model, "predict words")
     left, right = _around_blank(text)
-    scores = torch.stack(
-        [
-            _log_probabilities(model, model.bilm.forward_lstm, [model.indexer.begin, *left]),
-            _log_probabilities(model, model.bilm.backward_lstm, [model.indexer.end, *right[::-1]]),
-        ]
-    )  # (2, V)
+    contexts = reader.read([[*left, BLANK, *right]])  # the blank itself is read by neither
+    states = torch.stack([contexts.forward[0, len(left)], contexts.backward[0, len(left)]])
+    softmax, vocabulary = reader.output_words
+    with torch.no_grad():
+        scores = softmax(states).log_softmax(dim=1).cpu()  # (2, V)
     both = scores.mean(dim=0).log_softmax(dim=0)
-    words = model.output_words.vocabulary.words
+    words = vocabulary.words
     is_answer = torch.tensor([word not in MARKERS for word in words])
 
     def best(values: Tensor) -> list[Guess]:
@@ -87,15 +85,3 @@ def _require_one_blank(found: int, text: str) -> None:
         raise InputError(f"there is no blank in {text!r}: write {BLANK} in the place of the word")
     if found > 1:
         raise InputError(f"there is more than one blank {BLANK} in {text!r}")
-
-
-@torch.no_grad()
-def _log_probabilities(model: PretrainedModel, stack: LstmStack, tokens: list[str]) -> Tensor:
-    """(V,) of the word that follows ``tokens`` in this direction's reading."""
-    assert model.output_words is not None
-    device = model.bilm.device
-    table = model.bilm.encoder(model.indexer.encode(tokens).to(device))  # (T, P)
-    rows = torch.arange(len(tokens), device=device)
-    outputs, _ = stack.infer(table, rows, [1] * len(tokens), stack.zero_state(1))
-    logits: Tensor = model.output_words.softmax(outputs[-1][-1:])[0]
-    return logits.log_softmax(dim=0).cpu()

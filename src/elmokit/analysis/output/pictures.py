@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -219,6 +219,33 @@ def scatter(
         axes.set_xticks([])
         axes.set_yticks([])
         axes.legend(fontsize=9, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+        return _picture(figure, name, caption, gist)
+
+
+def scatter_points(
+    name: str,
+    caption: str,
+    points: Sequence[tuple[float, float]],
+    labels: Sequence[str],
+    named: Set[str],
+    x_label: str,
+    y_label: str,
+) -> Picture:
+    """One point per label, with axes and the diagonal; the ``named`` ones have their names."""
+    with new_figure(6.5, 5.5) as figure:
+        axes = figure.subplots()
+        x, y = ([point[axis] for point in points] for axis in (0, 1))
+        axes.scatter(x, y, s=14, color=COLOURS[0], alpha=0.6)
+        for label, point in zip(labels, points, strict=True):
+            if label in named:
+                axes.annotate(
+                    label, point, xytext=(4, 2), textcoords="offset points", fontsize=8
+                )  # fmt: skip
+        low, high = min([*x, *y]), max([*x, *y])
+        axes.plot([low, high], [low, high], color=GREY, linewidth=1, zorder=0)
+        axes.set(xlabel=x_label, ylabel=y_label)
+        axes.grid(color=GRID_COLOUR)
+        gist = [f"{len(points)} points", f"the highest are {', '.join(sorted(named))}"]
         return _picture(figure, name, caption, gist)
 
 

@@ -1,11 +1,12 @@
 """One word in a sentence: finding it, and its vectors at every layer."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from elmokit.analysis.encoders.encoder import Encoder, Floats
+from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks
 from elmokit.errors import InputError
 from elmokit.text.tokenize import tokenize
 
@@ -76,6 +77,43 @@ def occurrence_vectors(encoder: Encoder, occurrences: list[Occurrence]) -> Float
     return np.stack(
         [array[:, occurrence.place] for array, occurrence in zip(layers, occurrences, strict=True)]
     )
+
+
+LSTM_LAYERS, ALL_LAYERS = "lstm", "all"
+
+
+def parse_layer(text: str, encoder: Encoder) -> int | str:
+    """A layer's number, ``lstm`` (the mean of all but the token layer) or ``all`` (of all)."""
+    if text in (LSTM_LAYERS, ALL_LAYERS):
+        return text
+    number = len(encoder.layer_names)
+    if not text.removeprefix("-").isdigit() or not -number <= int(text) < number:
+        raise InputError(
+            f"{encoder.name} has layers 0 to {number - 1}; name one of them, {LSTM_LAYERS} or "
+            f"{ALL_LAYERS}, not {text!r}"
+        )
+    return int(text) % number
+
+
+def layer_name(layer: int | str, encoder: Encoder) -> str:
+    """What tables call it."""
+    if isinstance(layer, int):
+        return encoder.layer_names[layer]
+    return "mean of the LSTM layers" if layer == LSTM_LAYERS else "mean of all layers"
+
+
+def one_layer(layers: Floats, layer: int | str) -> Floats:
+    """(..., D) of (..., num_layers, D); see ``parse_layer``."""
+    if isinstance(layer, int):
+        return np.asarray(layers[..., layer, :])
+    first = 1 if layer == LSTM_LAYERS and layers.shape[-2] > 1 else 0
+    return np.asarray(layers[..., first:, :].mean(axis=-2))
+
+
+def vectors_at(encoder: Encoder, occurrences: Sequence[Occurrence], layer: int | str) -> Floats:
+    """(N, D): each occurrence at one layer or mean of layers, some sentences at a time."""
+    parts = [one_layer(occurrence_vectors(encoder, some), layer) for some in chunks(occurrences)]
+    return np.concatenate(parts)
 
 
 def cosine(one: Floats, other: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from elmokit.errors import InputError
@@ -60,6 +60,16 @@ def first_tokens(sentences: Iterable[list[str]], number: int | None) -> Iterator
         if number is not None and total > number:
             return
         yield sentence
+
+
+def corpus_of(
+    text: str, pretokenized: bool = False, max_tokens: int | None = None
+) -> Callable[[], Iterator[list[str]]]:
+    """A corpus that can be read again: each call starts at its beginning."""
+    if text == "-":
+        raise InputError("standard input can be read only once; name a file or folder")
+    find_sources([text])  # a missing file is refused now, not after the other was read
+    return lambda: first_tokens(read_sentences([text], pretokenized), max_tokens)
 
 
 def _cut(tokens: list[str]) -> Iterator[list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Pooling, Start, require_start
+from elmokit.embed.files.bio_embeddings import MAPPING, write_bio_embeddings
 from elmokit.embed.files.fasta import count_proteins, read_fasta
 from elmokit.embed.files.inputs import count_lines, read_sentences
 from elmokit.embed.files.to_file import embed_to_file, parse_selection
@@ -14,6 +15,7 @@ from elmokit.embed.files.writers import Layout, require_suffix
 from elmokit.embed.load import load
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
+from elmokit.files import require_replaceable
 from elmokit.progress import meter
 from elmokit.text.sources import require_sources
 from elmokit.weights.bilm_tf.write import write_bilm_tf
@@ -37,6 +39,7 @@ class EmbedOptions:
     batch_tokens: int = BATCH_TOKENS
     keep_sentences: bool = True
     protein: bool = False
+    bio_embeddings: bool = False
     id_field: int = 1
     split_char: str = "|"
     device: str = "cpu"
@@ -45,15 +48,12 @@ class EmbedOptions:
 
 def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     """Write the vectors of all inputs to ``out``; a line about what was written."""
+    if options.bio_embeddings:
+        return _run_bio_embeddings(inputs, out, options)
     require_suffix(out)
     require_sources(inputs)
     require_start(options.start)
-    elmo = load(options.model, device=options.device)
-    if options.protein and "language" in elmo.pretrained.card:
-        raise InputError(
-            f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
-            f"nothing of proteins; give a protein model such as SeqVec with --model"
-        )
+    elmo = _load_for(options)
     default = "sum" if options.protein else "average"
     selection = parse_selection(
         options.layers or default, elmo.num_layers, cast(Pooling | None, options.pool)
@@ -81,6 +81,40 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
             progress=progress,
         )
     return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
+
+
+def _load_for(options: EmbedOptions) -> Embedder:
+    elmo = load(options.model, device=options.device)
+    if options.protein and "language" in elmo.pretrained.card:
+        raise InputError(
+            f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
+            f"nothing of proteins; give a protein model such as SeqVec with --model"
+        )
+    return elmo
+
+
+def _run_bio_embeddings(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
+    """A folder as bio_embeddings wrote it; layers and pooling are fixed by its files."""
+    if not options.protein:
+        raise InputError("--bio-embeddings is a layout for proteins: add --protein")
+    if options.layers is not None or options.pool is not None:
+        raise InputError(
+            "--bio-embeddings writes all layers of every residue, and one vector per protein: "
+            "leave out --layers and --pool"
+        )
+    require_sources(inputs)
+    require_replaceable(out, MAPPING, "embeddings")
+    elmo = _load_for(options)
+    with meter("embed", "proteins", count_proteins(inputs), options.quiet) as progress:
+        num_residues = write_bio_embeddings(
+            elmo,
+            read_fasta(inputs, id_field=None),
+            out,
+            dtype="float16" if options.float16 else "float32",
+            batch_tokens=options.batch_tokens,
+            progress=progress,
+        )
+    return f"{out}: {progress.done:,} proteins, {num_residues:,} residues"
 
 
 def run_convert(

@@ -8,12 +8,12 @@ from elmokit.text.sources import can_be_read_twice, open_source, read_lines
 
 
 def read_fasta(
-    inputs: Sequence[str], *, id_field: int = 1, split_char: str = "|"
+    inputs: Sequence[str], *, id_field: int | None = 1, split_char: str = "|"
 ) -> Iterator[Item]:
     """Sequences in upper case under their ids, plain or gzipped.
 
     The id is field ``id_field`` (from 0) of the header split at ``split_char``, so that
-    ``>sp|P69905|HBA_HUMAN`` is P69905; -1 takes the whole header.
+    ``>sp|P69905|HBA_HUMAN`` is P69905; -1 takes the whole header, None its first word.
     """
     seen: set[str] = set()
     for name in inputs:
@@ -58,7 +58,9 @@ def _records(name: str) -> Iterator[tuple[str, int, str]]:
         yield header, header_line, "".join(parts)
 
 
-def _identifier(header: str, id_field: int, split_char: str, where: str) -> str:
+def _identifier(header: str, id_field: int | None, split_char: str, where: str) -> str:
+    if id_field is None:
+        return header.split()[0] if header.split() else ""
     if id_field == -1:
         return header
     fields = header.split(split_char)

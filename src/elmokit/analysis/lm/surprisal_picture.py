@@ -1,0 +1,30 @@
+"""The first words of a text: their surprisal by what stands before, after, and both."""
+
+from collections.abc import Sequence
+
+from elmokit.analysis.output.pictures import Picture, panels
+from elmokit.embed.embedder import Embedder
+from elmokit.pretrain.surprisal.measure import surprisal
+from elmokit.pretrain.surprisal.to_file import WAYS, SurprisalOptions, read_line_sentences
+from elmokit.pretrain.surprisal.words import each_token, whole_words
+from elmokit.weights.pretrained import PretrainedModel
+
+MOST_WORDS = 14
+"""That the names of words stay legible."""
+
+
+def draw_surprisal(
+    model: PretrainedModel | Embedder,
+    texts: Sequence[str],
+    options: SurprisalOptions = SurprisalOptions(),  # noqa: B008  frozen
+) -> Picture:
+    """Three lines over the first words of the first sentence; gaps where a word is unknown."""
+    sentence = next(iter(read_line_sentences(texts, options.pretokenized)))
+    tokens = [token.text for token in sentence.tokens]
+    (found,) = surprisal(model, [tokens], keep_unknown=options.keep_unknown)
+    split = whole_words if options.whole_words else each_token
+    words = split(sentence.tokens, found)[:MOST_WORDS]
+    title = " ".join(word.word for word in words)
+    series = {way: [word.bits[number] for word in words] for number, way in enumerate(WAYS)}
+    groups = [word.word for word in words]
+    return panels("surprisal", title, [title], groups, [series], "surprisal, bits")

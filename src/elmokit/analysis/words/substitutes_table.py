@@ -1,0 +1,29 @@
+"""Substitutes of a word as a table."""
+
+import math
+
+from elmokit.analysis.output.tables import Table
+from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.pretrain.substitutes import Substitutes
+
+
+def substitutes_table(result: Substitutes) -> Table:
+    """Two lists side by side: with the word as evidence, and by its context alone."""
+    with_word = result.with_word or []
+    rows = []
+    for rank, alone in enumerate(result.by_context):
+        cells = [str(rank + 1)]
+        for guess in ([with_word[rank]] if with_word else []) + [alone]:
+            cells += [guess.word, f"{100 * math.exp(guess.log_probability):.2f}"]
+        rows.append(tuple(cells))
+    header = ("", "with the word", "%") if with_word else ("",)
+    if result.own_log_probability is None:
+        note = (
+            f"“{result.word}” is outside the model's vocabulary, so it cannot be evidence: the "
+            f"context alone decides."
+        )
+    else:
+        own = 100 * math.exp(result.own_log_probability)
+        note = f"The context gives “{result.word}” itself {own:.2f} %."
+    text = Occurrence(result.tokens, result.place).text()
+    return Table(f"Substitutes: {text}", (*header, "by the context alone", "%"), tuple(rows), note)

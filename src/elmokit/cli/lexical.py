@@ -1,0 +1,333 @@
+"""Commands on words as a language model sees them: surprisal, substitutes, senses, change."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from elmokit.cli import app
+from elmokit.cli.analyse import Encoders, analyse
+from elmokit.cli.options import Device, Json, Markdown, Model, Picture
+from elmokit.cli.words import Pretokenized
+from elmokit.errors import InputError
+from elmokit.weights.names import DEFAULT_MODEL
+
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Name or path of a model with a softmax.")
+]
+
+LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of all layers)."
+
+
+@app.command()
+def surprisal(
+    model: ModelArgument,
+    texts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT...",
+            help="Text files, plain or compressed; - is standard input. A blank line ends a "
+            "document.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Table to write (.tsv); default: standard output.")
+    ] = Path("-"),
+    start: Annotated[
+        Literal["fresh", "carried"],
+        typer.Option(help="fresh: every sentence alone; carried: documents read as running text."),
+    ] = "fresh",
+    words: Annotated[
+        bool,
+        typer.Option("--words", help="One row per word of yours (between spaces), not per token."),
+    ] = False,
+    pretokenized: Annotated[
+        bool, typer.Option("--pretokenized", help="One sentence per line, tokens between spaces.")
+    ] = False,
+    unknown: Annotated[
+        bool,
+        typer.Option(
+            "--unknown", help="Give words outside the vocabulary the surprisal of <UNK>, not NA."
+        ),
+    ] = False,
+    ends: Annotated[
+        bool, typer.Option("--ends", help="Add a row for the end of every sentence.")
+    ] = False,
+    frequencies: Annotated[
+        Path | None,
+        typer.Option(
+            help="Counts for the column frequency (per million words): a corpus made by `elmokit "
+            "prepare`, or a file of lines WORD<TAB>COUNT."
+        ),
+    ] = None,
+    picture: Picture = None,
+    device: Device = "cpu",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+) -> None:
+    """Measure the surprisal of every token: forward, backward and combined, in bits.
+
+    Each row also has the entropy of the prediction and the rank of the token. The full softmax is
+    used: the sum over a text is what `elmokit perplexity` counts.
+    """
+    from elmokit.analysis.lm.surprisal_picture import draw_surprisal
+    from elmokit.analysis.output.pictures import write_picture
+    from elmokit.analysis.output.results import say_written
+    from elmokit.cli.pretrain import load_with_softmax
+    from elmokit.pretrain.surprisal.frequencies import read_frequencies
+    from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
+    from elmokit.text.sources import can_be_read_twice, require_sources
+
+    require_sources(texts)
+    if picture is not None and not can_be_read_twice(texts):
+        raise InputError("--picture reads the text again: give a file, not a pipe")
+    counts = read_frequencies(frequencies) if frequencies else None
+    options = SurprisalOptions(start, pretokenized, words, unknown, ends, counts, quiet)
+    loaded = load_with_softmax(model, device)
+    summary = surprisal_to_file(loaded, texts, out, options)
+    typer.echo(str(summary) if out == Path("-") else f"{out}: {summary}", err=True)
+    if picture is not None:
+        write_picture(draw_surprisal(loaded, texts, options), picture)
+        say_written(picture)
+
+
+@app.command()
+def substitutes(
+    model: ModelArgument,
+    sentence: Annotated[
+        str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
+    ],
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many words.")] = 10,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """List words that could stand in the place of a word, with and without it as evidence."""
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.words.occurrences import find_marked
+    from elmokit.analysis.words.substitutes_table import substitutes_table
+    from elmokit.cli.pretrain import load_with_softmax
+    from elmokit.pretrain.substitutes import substitutes as run
+
+    occurrence = find_marked(sentence)
+    result = run(load_with_softmax(model, device), occurrence.tokens, occurrence.place, top)
+    present(result, [substitutes_table(result)], json, markdown=markdown)
+
+
+@app.command()
+def senses(
+    word: Annotated[str, typer.Argument(help="A word form, in any case.")],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT...",
+            help="Files or folders of text; or an index made by `elmokit index`; or a DURel file "
+            "of usages (uses.csv).",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Folder for tables, picture, DURel files.")
+    ] = None,
+    model: Model = DEFAULT_MODEL,
+    layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
+    number: Annotated[
+        int | None, typer.Option(min=1, help="How many senses. Default: as the criterion finds.")
+    ] = None,
+    max_senses: Annotated[int, typer.Option(min=1, help="The most senses to try.")] = 6,
+    criterion: Annotated[
+        Literal["bic", "silhouette"], typer.Option(help="What decides on the number of senses.")
+    ] = "bic",
+    limit: Annotated[
+        int, typer.Option(min=10, help="Occurrences to cluster at most; more are sampled.")
+    ] = 500,
+    pretokenized: Pretokenized = False,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Induce the senses of a word from its occurrences: clusters, their substitutes, examples."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.sense_induction.induce import (
+        MARK,
+        find_occurrences,
+        induce_senses,
+        senses_tables,
+        write_senses,
+    )
+    from elmokit.files import require_replaceable
+
+    if out is not None:
+        require_replaceable(out, MARK, "senses")
+    elmo = Models(device, need_softmax=True).embedder(model)
+    sample = find_occurrences(word, sources, limit, pretokenized)
+    result = induce_senses(elmo, word, sample, layer, number, max_senses, criterion)
+    if out is not None:
+        write_senses(result, out)
+        say_written(out)
+    present(result, senses_tables(result), json, markdown=markdown)
+
+
+@app.command()
+def change(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS1", help="A file or folder of text; or DURel usages with two groupings."
+        ),
+    ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="CORPUS2", help="The text to compare it with.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Folder for tables, answers, pages and DURel files."),
+    ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(help="Words to compare, one per line. Default: all frequent ones."),
+    ] = None,
+    model: Model = DEFAULT_MODEL,
+    layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
+    measure: Annotated[
+        Literal["excess", "apd", "prt", "mean", "jsd"],
+        typer.Option(help="What words are ranked by; excess is APD above its floor."),
+    ] = "excess",
+    min_count: Annotated[
+        int, typer.Option(min=10, help="Without targets: words this frequent in both corpora.")
+    ] = 50,
+    limit: Annotated[
+        int, typer.Option(min=10, help="Occurrences of a word from each corpus, at most.")
+    ] = 100,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Read at most this many tokens of each corpus.")
+    ] = None,
+    pages: Annotated[int, typer.Option(min=0, help="Pages of the most changed words.")] = 50,
+    language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Words to print.")] = 20,
+    pretokenized: Pretokenized = False,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Measure how much the use of each word differs between two corpora (semantic change)."""
+    from elmokit.analysis.encoders.bilm import BiLmEncoder
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.semantic_change.compare import (
+        read_targets,
+        sample_corpora,
+        samples_of_usages,
+        word_change,
+    )
+    from elmokit.analysis.semantic_change.output import MARK, change_table, write_change
+    from elmokit.analysis.words.texts import corpus_of
+    from elmokit.files import require_replaceable
+    from elmokit.pretrain.substitutes import SubstituteReader
+
+    if out is not None:
+        require_replaceable(out, MARK, "change")
+    if second is None:
+        samples, names = samples_of_usages(Path(first), limit)
+    else:
+        words = read_targets(targets) if targets else None
+        one, other = (corpus_of(text, pretokenized, tokens) for text in (first, second))
+        samples = sample_corpora(one, other, words, min_count, limit)
+        names = (Path(first).stem, Path(second).stem)
+    elmo = Models(device, need_softmax=True).embedder(model)
+    result = word_change(BiLmEncoder(elmo), samples, names, layer, measure)
+    if out is not None:
+        reader = SubstituteReader(elmo) if elmo.pretrained.output_words is not None else None
+        write_change(result, out, reader, pages, language)
+        say_written(out)
+    present(result, [change_table(result, top)], json, markdown=markdown)
+
+
+Wsd = Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")]
+HalfOption = Annotated[
+    Literal["dev", "test"],
+    typer.Option(help="Settings were chosen on dev; test is for reporting."),
+]
+
+
+@analyse.command()
+def induction(
+    models: Encoders = None,
+    *,
+    data: Wsd,
+    half: HalfOption = "test",
+    lemmas: Annotated[int | None, typer.Option(min=1, help="Fewer, for a quick look.")] = None,
+    picture: Picture = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score induced senses against SemCor's: adjusted Rand index and V-measure, layer by layer."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.sense_separation import read_separation_data
+    from elmokit.analysis.sense_induction.semcor import (
+        induction_picture,
+        induction_table,
+        score_induction,
+    )
+
+    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    result = score_induction(encoders, read_separation_data(data), half, lemmas)
+    table = induction_table(result)
+    present(result, [table], json, picture, lambda: induction_picture(result), markdown)
+
+
+@analyse.command("substitutes")
+def score_substitutes(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or path.")] = DEFAULT_MODEL,
+    *,
+    data: Wsd,
+    half: HalfOption = "test",
+    instances: Annotated[int, typer.Option(min=1, help="Words to look at, at most.")] = 1000,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score substitutes: how often WordNet's synonyms of a word's sense are among the first."""
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.probes.sense_separation import read_separation_data
+    from elmokit.analysis.sense_induction.synonyms import (
+        read_synonyms,
+        score_synonyms,
+        synonyms_table,
+    )
+
+    semcor = read_separation_data(data)
+    synonyms = read_synonyms(data / "wordnet30" / "index.sense")
+    elmo = Models(device, need_softmax=True).embedder(model)
+    result = score_synonyms(elmo, semcor, synonyms, half, instances)
+    present(result, [synonyms_table(result)], json, markdown=markdown)
+
+
+@analyse.command("pseudo-change")
+def pseudo_change(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
+    model: Model = DEFAULT_MODEL,
+    words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
+    occurrences: Annotated[int, typer.Option(min=10, help="Of each word on each side.")] = 30,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens to read, at most.")] = 1_000_000,
+    picture: Picture = None,
+    json: Json = None,
+    markdown: Markdown = False,
+    device: Device = "cpu",
+) -> None:
+    """Score measures of change where it is known: two words merged in known proportions."""
+    from elmokit.analysis.encoders.opening import open_encoder
+    from elmokit.analysis.output.results import present
+    from elmokit.analysis.semantic_change.pseudo_change import (
+        pseudo_change_picture,
+        pseudo_change_table,
+        score_pseudo_change,
+    )
+    from elmokit.analysis.words.texts import corpus_of
+
+    corpus = corpus_of(text, False, tokens)
+    result = score_pseudo_change(open_encoder(model, device), corpus(), words, occurrences)
+    table = pseudo_change_table(result)
+    present(result, [table], json, picture, lambda: pseudo_change_picture(result), markdown)

@@ -1,0 +1,112 @@
+"""What each direction of a biLM knows of a place before it reads the token that stands there.
+
+    sentence            w1 w2 w3
+    forward   reads     <S> w1 w2 w3       its states await  w1 w2 w3 </S>
+    backward  reads     w1 w2 w3 </S>      its states await  <S> w1 w2 w3
+
+Neither direction has seen the token it awaits: together they know all of the sentence but that.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.word_cache import WordCache
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLmState
+from elmokit.model.lstm import LstmState
+from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, find_places, pack
+from elmokit.model.softmax import OutputWords
+from elmokit.model.two_directions import run_both
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.pretrained import PretrainedModel
+
+
+class Contexts(NamedTuple):
+    """Top-layer states around the places of B sentences, T the longest; the rest is zero.
+
+    The token at place t of a sentence is awaited by ``forward[:, t]`` and ``backward[:, t]``.
+    """
+
+    forward: Tensor  # (B, T, P)
+    backward: Tensor  # (B, T, P)
+    last: Tensor  # (B, P): the forward state that awaits </S>
+    first: Tensor  # (B, P): the backward state that awaits <S>
+    state: BiLmState
+
+
+def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> PretrainedModel:
+    """The model with its softmax, which is read where an ``Embedder`` was loaded without it."""
+    pretrained = model.pretrained if isinstance(model, Embedder) else model
+    if pretrained.output_words is None and isinstance(model, Embedder):
+        found = load_pretrained(model.source).output_words
+        if found is not None:
+            found.softmax.to(model.device)
+        pretrained.output_words = found
+    if pretrained.output_words is None:
+        raise InputError(
+            f"{pretrained.source}: this model has no softmax, so it cannot {purpose}; give it one "
+            f"with  elmokit finetune"
+        )
+    return pretrained
+
+
+class ContextReader:
+    """Reads sentences with a model that has a softmax; token vectors are kept between calls."""
+
+    def __init__(self, model: PretrainedModel | Embedder, purpose: str) -> None:
+        """``purpose``: what the softmax is for, in the error where there is none."""
+        self.model = require_softmax(model, purpose)
+        self.bilm = self.model.bilm.eval()
+        self._cache = WordCache(self.bilm.encoder, self.model.indexer)
+
+    @property
+    def output_words(self) -> OutputWords:
+        """The softmax and its words."""
+        assert self.model.output_words is not None
+        return self.model.output_words
+
+    @torch.no_grad()
+    def read(self, sentences: Sequence[Sequence[str]], state: BiLmState | None = None) -> Contexts:
+        """The contexts of B sentences; ``state`` (B rows): what they continue from, else zeros."""
+        tokens, rows, lengths = find_places(sentences, self.model.indexer)
+        table = self._cache.vectors(tokens)  # (N, P)
+        batch, longest = rows.shape
+        rows = rows.to(table.device)
+        # Both stand in T + 1 columns: forward reads <S> w1 .. wT, backward reads w1 .. wT </S>.
+        forward_rows = torch.nn.functional.pad(rows, (1, 0), value=BEGIN_ROW)
+        backward_rows = torch.nn.functional.pad(rows, (0, 1), value=END_ROW)
+        places = torch.arange(batch, device=table.device)
+        ends = torch.tensor(lengths, device=table.device)
+        backward_rows[places, ends] = END_ROW
+        packing = pack([length + 1 for length in lengths], longest + 1, table.device)
+        start = self.bilm.zero_state(batch) if state is None else state
+        (forward, forward_state), (backward, backward_state) = run_both(
+            lambda: self._run(0, table, forward_rows, packing, start.forward),
+            lambda: self._run(1, table, backward_rows, packing, start.backward),
+            table.device,
+            batch,
+        )
+        return Contexts(
+            forward[:, :-1],
+            backward[:, 1:],
+            forward[places, ends],
+            backward[:, 0],
+            BiLmState(forward_state, backward_state),
+        )
+
+    @torch.no_grad()
+    def _run(
+        self, side: int, table: Tensor, rows: Tensor, packing: Packing, start: LstmState
+    ) -> tuple[Tensor, LstmState]:
+        """(B, T + 1, P): what one direction's top layer says after each token it reads."""
+        stack = (self.bilm.forward_lstm, self.bilm.backward_lstm)[side]
+        places = (packing.forward, packing.backward)[side]
+        inputs = rows.reshape(-1)[places]
+        outputs, ended = stack.infer(table, inputs, packing.batch_sizes, start.rows(packing.order))
+        unpacked = table.new_zeros(rows.numel(), table.shape[1])
+        unpacked.index_copy_(0, places, outputs[-1])
+        return unpacked.view(*rows.shape, -1), start.replace_rows(packing.order, ended)

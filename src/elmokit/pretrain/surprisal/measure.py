@@ -1,0 +1,242 @@
+"""``surprisal``: how many bits each token of a text costs, by what stands before and after it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmokit.embed.chunks import chunks_of
+from elmokit.embed.embedder import BATCH_TOKENS, Embedder
+from elmokit.embed.sentences import Sentence, all_tokens
+from elmokit.errors import InputError
+from elmokit.model.bilm import BiLmState
+from elmokit.pretrain.perplexity import StateMode
+from elmokit.pretrain.surprisal.contexts import ContextReader, Contexts
+from elmokit.pretrain.surprisal.statistics import LOG2_E, prediction_statistics
+from elmokit.progress import Meter, meter
+from elmokit.weights.pretrained import PretrainedModel
+
+Doubles = npt.NDArray[np.float64]
+Tokens = Sequence[str]
+
+
+@dataclass(frozen=True)
+class TokenPredictions:
+    """What one direction, or both together, said of T tokens before reading them."""
+
+    bits: Doubles
+    """(T,) surprisal, -log2 p(token); NaN where the token is ``<UNK>``, unless these are kept."""
+    entropy: Doubles
+    """(T,) of the prediction over the whole vocabulary, in bits: the surprisal it expects."""
+    rank: npt.NDArray[np.int64]
+    """(T,) of the token among all words, from 1; 0 where the token is ``<UNK>``."""
+
+
+@dataclass(frozen=True)
+class SentenceSurprisal:
+    """The surprisal of each of a sentence's T tokens."""
+
+    tokens: list[str]
+    forward: TokenPredictions
+    """By the tokens before it."""
+    backward: TokenPredictions
+    """By the tokens after it."""
+    combined: TokenPredictions
+    """By both: the geometric mean of their probabilities, normalised again."""
+    is_unknown: npt.NDArray[np.bool_]
+    """(T,) is the token outside the vocabulary? The model then predicts ``<UNK>``, not the word."""
+    end_bits: tuple[float, float]
+    """The last prediction of each direction: of ``</S>`` forward, of ``<S>`` backward."""
+    total_bits: tuple[float, float]
+    """Forward and backward: the sum of all T + 1 predictions, ``<UNK>`` and the end of the sentence
+    included. This is what ``elmokit perplexity`` counts."""
+
+
+def surprisal(
+    model: PretrainedModel | Embedder,
+    sentences: Iterable[Sentence],
+    *,
+    start: StateMode = "fresh",
+    keep_unknown: bool = False,
+    batch_tokens: int = BATCH_TOKENS,
+    show_progress: bool = False,
+) -> list[SentenceSurprisal]:
+    """Surprisal, entropy and rank of every token, by the full softmax.
+
+    Args:
+        model: what ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
+        sentences: strings, tokenised by elmokit, or lists of tokens, taken as they are.
+        start: ``"fresh"``, every sentence alone; ``"carried"``, the sentences are one document,
+            each read from the state that the last one left.
+        keep_unknown: give tokens outside the vocabulary the surprisal of ``<UNK>``, which is no
+            word's surprisal; otherwise theirs is NaN.
+        batch_tokens: tokens computed at once; bounds the memory.
+        show_progress: a progress bar on a terminal, plain lines elsewhere.
+
+    >>> found = surprisal(elmokit.load(), ["The cat sat on the mat."])[0]    # doctest: +SKIP
+    >>> found.tokens[5], found.forward.bits[5].round(1)                      # doctest: +SKIP
+    ('mat', 14.9)
+    """
+    reader = SurprisalReader(model, keep_unknown, batch_tokens)
+    given = list(all_tokens(sentences))
+    total = sum(map(len, given))
+    with meter("surprisal", "tokens", total, quiet=not show_progress) as progress:
+        if start == "fresh":
+            return reader.fresh(given, progress)
+        if start == "carried":
+            return reader.carried([given], None, progress)[0][0] if given else []
+    raise InputError(f"start must be fresh or carried, got {start!r}")
+
+
+class SurprisalReader:
+    """Measures one list of sentences, or of documents, after the other with the same model."""
+
+    def __init__(
+        self,
+        model: PretrainedModel | Embedder,
+        keep_unknown: bool = False,
+        batch_tokens: int = BATCH_TOKENS,
+    ) -> None:
+        """The arguments are those of ``surprisal``."""
+        if batch_tokens < 1:
+            raise InputError(f"batch_tokens must be at least 1, got {batch_tokens}")
+        self.contexts = ContextReader(model, "measure surprisal")
+        self.keep_unknown = keep_unknown
+        self.batch_tokens = batch_tokens
+
+    def fresh(
+        self, sentences: Sequence[Tokens], progress: Meter | None = None
+    ) -> list[SentenceSurprisal]:
+        """Every sentence on its own."""
+        found: dict[int, SentenceSurprisal] = {}
+        for chunk in chunks_of([len(sentence) for sentence in sentences], self.batch_tokens):
+            some = [sentences[number] for number in chunk]
+            contexts = self.contexts.read(some)
+            found.update(zip(chunk, self._measure(some, [contexts], progress), strict=True))
+        return [found[number] for number in range(len(sentences))]
+
+    def carried(
+        self,
+        documents: Sequence[Sequence[Tokens]],
+        state: BiLmState | None = None,
+        progress: Meter | None = None,
+    ) -> tuple[list[list[SentenceSurprisal]], BiLmState]:
+        """Every sentence read from the state that the sentence before it left.
+
+        Documents run side by side. ``state`` (one row) is what the first of them continues from,
+        and what comes back is the state in which the last of them ends.
+        """
+        # The longest first, so that finished documents drop out at the end.
+        order = sorted(range(len(documents)), key=lambda number: -len(documents[number]))
+        states = self.contexts.bilm.zero_state(len(documents))
+        if state is not None:
+            row = torch.tensor([order.index(0)], device=self.contexts.bilm.device)
+            states = BiLmState(
+                *(
+                    zeros.replace_rows(row, given)
+                    for zeros, given in zip(states, state, strict=True)
+                )
+            )
+        found: list[list[SentenceSurprisal]] = [[] for _ in documents]
+        waiting: list[tuple[list[int], Contexts]] = []
+        num_waiting = 0
+        for place in range(max(map(len, documents), default=0)):
+            active = [number for number in order if place < len(documents[number])]
+            some = [documents[number][place] for number in active]
+            contexts = self.contexts.read(some, states.rows(0, len(active)))
+            states = contexts.state.join(states.rows(len(active), len(documents)))
+            waiting.append((active, contexts))
+            num_waiting += sum(map(len, some))
+            # The softmax is fast on many rows alone, and one step of the documents has few.
+            if num_waiting >= self.batch_tokens:
+                self._flush(documents, waiting, found, progress)
+                waiting, num_waiting = [], 0
+        self._flush(documents, waiting, found, progress)
+        last = order.index(len(documents) - 1)
+        return found, states.rows(last, last + 1)
+
+    def _flush(
+        self,
+        documents: Sequence[Sequence[Tokens]],
+        waiting: list[tuple[list[int], Contexts]],
+        found: list[list[SentenceSurprisal]],
+        progress: Meter | None,
+    ) -> None:
+        """Measure the steps that wait; each holds the next sentence of its documents."""
+        next_place = [len(measured) for measured in found]
+        sentences, owners = [], []
+        for active, _ in waiting:
+            for number in active:
+                sentences.append(documents[number][next_place[number]])
+                owners.append(number)
+                next_place[number] += 1
+        measured = self._measure(sentences, [contexts for _, contexts in waiting], progress)
+        for number, one in zip(owners, measured, strict=True):
+            found[number].append(one)
+
+    @torch.no_grad()
+    def _measure(
+        self, sentences: Sequence[Tokens], contexts: Sequence[Contexts], progress: Meter | None
+    ) -> list[SentenceSurprisal]:
+        """The sentences of several batches, in the order of their contexts."""
+        if not sentences:
+            return []
+        softmax, vocabulary = self.contexts.output_words
+        lengths = [len(sentence) for sentence in sentences]
+        ids = vocabulary.ids(token for sentence in sentences for token in sentence)
+        targets = torch.from_numpy(ids).to(softmax.weight.device)
+        forward, backward = _rows(contexts, lengths)
+        found = prediction_statistics(softmax, forward, backward, targets)
+        bits, entropy, rank = (each.cpu().numpy() for each in found)  # (3, N)
+        ends = [
+            softmax.negative_log_likelihoods(states, states.new_full((len(states),), end).long())
+            for states, end in (
+                (torch.cat([each.last for each in contexts]), vocabulary.end),
+                (torch.cat([each.first for each in contexts]), vocabulary.begin),
+            )
+        ]
+        end_bits = torch.stack(ends).cpu().numpy() * LOG2_E  # (2, B)
+        is_unknown = ids == vocabulary.unknown
+        shown_bits = bits if self.keep_unknown else np.where(is_unknown, np.nan, bits)
+        shown_rank = rank if self.keep_unknown else np.where(is_unknown, 0, rank)
+
+        def predictions(way: int, part: slice) -> TokenPredictions:
+            return TokenPredictions(
+                shown_bits[way, part], entropy[way, part], shown_rank[way, part]
+            )
+
+        results, start = [], 0
+        for number, tokens in enumerate(sentences):
+            part = slice(start, start + lengths[number])
+            start = part.stop
+            totals = bits[:2, part].sum(axis=1) + end_bits[:, number]
+            results.append(
+                SentenceSurprisal(
+                    list(tokens),
+                    predictions(0, part),
+                    predictions(1, part),
+                    predictions(2, part),
+                    is_unknown[part],
+                    (float(end_bits[0, number]), float(end_bits[1, number])),
+                    (float(totals[0]), float(totals[1])),
+                )
+            )
+        if progress is not None:
+            progress.advance(len(ids))
+        return results
+
+
+def _rows(contexts: Sequence[Contexts], lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """(N, P) of all tokens, sentence by sentence, for each direction."""
+    forward, backward, first = [], [], 0
+    for each in contexts:
+        batch, longest, _ = each.forward.shape
+        inside = torch.tensor(lengths[first : first + batch], device=each.forward.device)
+        mask = torch.arange(longest, device=each.forward.device) < inside[:, None]  # (B, T)
+        forward.append(each.forward[mask])
+        backward.append(each.backward[mask])
+        first += batch
+    return torch.cat(forward), torch.cat(backward)

@@ -1,0 +1,123 @@
+"""The full softmax at many places: the bits of a word, the entropy, the rank, by both directions.
+
+A block of (rows, words) logits is made at a time, small enough for a core's cache, and what is
+wanted of it is added up; the (N, V) matrix never exists. Logits are made in bits (the states and
+the bias are scaled by log2 e), because ``exp2`` takes half the time of ``exp``.
+
+The combined prediction is the geometric mean of the two directions' probabilities, normalised
+again (see ``elmokit.pretrain.predict``). As both directions share one softmax, its logits are the
+means of theirs.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from elmokit.model.softmax import Softmax
+from elmokit.model.two_directions import run_both
+
+ROWS_AT_ONCE, WORDS_AT_ONCE = 256, 1024
+LOG2_E = math.log2(math.e)
+COMMON_WORDS = 512
+"""Vocabularies begin with their commonest words, where the highest logit is nearly always found."""
+MOST_BITS = 64.0
+"""How far the sum of a row may be from 1 before it is computed again, exactly."""
+ROUNDING = 1e-5
+"""Words whose logits differ by less have the same rank."""
+
+
+class Statistics(NamedTuple):
+    """Of N predictions, forward, backward and combined: each (3, N)."""
+
+    bits: Tensor  # -log2 p(target), float64
+    entropy: Tensor  # of the whole prediction, in bits, float64
+    rank: Tensor  # of the target among all words, from 1, int64
+
+
+def prediction_statistics(
+    softmax: Softmax, forward: Tensor, backward: Tensor, targets: Tensor
+) -> Statistics:
+    """By the full softmax.
+
+    Args:
+        softmax: shared by both directions.
+        forward: (N, P), the forward states that await the targets.
+        backward: (N, P), the backward ones.
+        targets: (N,) word ids.
+    """
+    half = -(-len(targets) // 2)
+    parts = slice(0, half), slice(half, None)
+
+    def run(part: slice) -> Statistics:
+        return _statistics(softmax, forward[part], backward[part], targets[part])
+
+    both = run_both(lambda: run(parts[0]), lambda: run(parts[1]), targets.device, len(targets))
+    return Statistics(*(torch.cat(pair, dim=1) for pair in zip(*both, strict=True)))
+
+
+@torch.no_grad()
+def _statistics(softmax: Softmax, forward: Tensor, backward: Tensor, targets: Tensor) -> Statistics:
+    bias = softmax.bias * LOG2_E
+    blocks = [
+        _block(softmax.weight, bias, torch.stack([one, other]) * LOG2_E, wanted)
+        for one, other, wanted in zip(
+            *(torch.split(given, ROWS_AT_ONCE) for given in (forward, backward, targets)),
+            strict=True,
+        )
+    ]
+    return Statistics(*(torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)))
+
+
+def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
+    """Of n rows; ``states`` (2, n, P) and ``bias`` are scaled, so that logits are in bits."""
+    count, num_words = len(targets), len(weight)
+    wanted = (states * weight[targets]).sum(dim=2) + bias[targets]  # (2, n)
+    rows = states.flatten(0, 1)
+    common = slice(0, min(COMMON_WORDS, num_words))
+    highest = torch.addmm(bias[common], rows, weight[common].t()).amax(dim=1).view(2, count)
+    # Near the highest logit; taken off while the bias is added, it costs no pass of its own.
+    shift = torch.maximum(wanted, highest)
+    wanted, moved = (torch.cat([each, each.mean(dim=0, keepdim=True)]) for each in (wanted, shift))
+    # Above the rounding of another matrix product: a target must not outrank itself.
+    threshold = wanted - moved + ROUNDING * (1 + wanted.abs())
+    total, weighted, better = (rows.new_zeros(3, count, dtype=torch.float64) for _ in range(3))
+    size = min(WORDS_AT_ONCE, num_words)
+    buffers = [rows.new_empty(3 * count * size) for _ in range(2)]
+    for start in range(0, num_words, size):
+        words = slice(start, min(start + size, num_words))
+        shape = (3, count, words.stop - start)
+        logits, work = (buffer[: math.prod(shape)].view(shape) for buffer in buffers)
+        torch.sub(bias[words], shift[:, :, None], out=logits[:2])
+        logits[:2].flatten(0, 1).addmm_(rows, weight[words].t())
+        torch.lerp(logits[0], logits[1], 0.5, out=logits[2])
+        better += torch.gt(logits, threshold[:, :, None], out=work).sum(dim=2)
+        shares = torch.exp2(logits, out=work)
+        total += shares.sum(dim=2)
+        weighted += logits.mul_(shares).sum(dim=2)
+    log_total = total.log2()
+    found = Statistics(
+        moved.double() + log_total - wanted, log_total - weighted / total, better.long() + 1
+    )
+    # Where a rare word towers above all common ones, or the directions agree on nothing.
+    is_lost = ~(log_total.abs() < MOST_BITS).all(dim=0)
+    if bool(is_lost.any()):
+        exact = _exactly(weight, bias, states[:, is_lost], targets[is_lost])
+        for mine, right in zip(found, exact, strict=True):
+            mine[:, is_lost] = right
+    return found
+
+
+def _exactly(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
+    """The same for a few rows, in float64 and with nothing that could overflow."""
+    parts = []
+    for number, target in enumerate(targets.tolist()):
+        both = states[:, number].double() @ weight.double().t() + bias.double()  # (2, V)
+        logits = torch.cat([both, both.mean(dim=0, keepdim=True)])
+        log_shares = (logits / LOG2_E).log_softmax(dim=1) * LOG2_E
+        wanted = log_shares[:, target, None]
+        entropy = -(log_shares.exp2() * log_shares).nan_to_num().sum(dim=1, keepdim=True)
+        rank = 1 + (log_shares > wanted + ROUNDING).sum(dim=1, keepdim=True)
+        parts.append(Statistics(-wanted, entropy, rank))
+    return Statistics(*(torch.cat(each, dim=1) for each in zip(*parts, strict=True)))

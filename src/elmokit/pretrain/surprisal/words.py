@@ -1,0 +1,81 @@
+"""Words that the tokeniser splits, put together again: *don't* is *do* + *n't*.
+
+By the chain rule, the forward surprisal of a word is the sum over its tokens, and so is the
+backward one. The combined prediction is of one token between two contexts,
+and has no such rule: a word of several tokens has no combined surprisal.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from elmokit.pretrain.surprisal.measure import SentenceSurprisal
+from elmokit.text.tokenize import Token
+
+
+class WordSurprisal(NamedTuple):
+    """A word of a text, or a token; bits and entropies are NaN and ranks 0 where there are none."""
+
+    word: str
+    start: int
+    end: int
+    num_tokens: int
+    bits: tuple[float, float, float]
+    """Forward, backward, combined."""
+    entropy: tuple[float, float, float]
+    """Of the prediction before the word is read: at its first token forward, its last backward."""
+    rank: tuple[int, int, int]
+    is_unknown: bool
+    """Is any of its tokens outside the vocabulary?"""
+
+
+def each_token(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
+    """One row per token."""
+    return [_joined(tokens, found, [place]) for place in range(len(tokens))]
+
+
+def whole_words(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
+    """One row per word between spaces.
+
+    Args:
+        tokens: of a sentence, with their offsets, as ``elmokit.tokenize`` returns them.
+        found: what ``surprisal`` says of the same tokens.
+    """
+    return [_joined(tokens, found, places) for places in _between_spaces(tokens)]
+
+
+def _between_spaces(tokens: Sequence[Token]) -> Iterator[list[int]]:
+    """Tokens that stand next to each other without a space: the tokeniser leaves no gap."""
+    places: list[int] = []
+    for place, token in enumerate(tokens):
+        if places and tokens[place - 1].end != token.start:
+            yield places
+            places = []
+        places.append(place)
+    if places:
+        yield places
+
+
+def _joined(
+    tokens: Sequence[Token], found: SentenceSurprisal, places: Sequence[int]
+) -> WordSurprisal:
+    first, last = places[0], places[-1]
+    part = slice(first, last + 1)
+    ways = (found.forward, found.backward, found.combined)
+    forward, backward, combined = (float(way.bits[part].sum()) for way in ways)
+    is_one = first == last
+    return WordSurprisal(
+        "".join(tokens[place].text for place in places),
+        tokens[first].start,
+        tokens[last].end,
+        len(places),
+        (forward, backward, combined if is_one else np.nan),
+        (
+            float(found.forward.entropy[first]),
+            float(found.backward.entropy[last]),
+            float(found.combined.entropy[first]) if is_one else np.nan,
+        ),
+        tuple(int(way.rank[first]) if is_one else 0 for way in ways),  # type: ignore[arg-type]
+        bool(found.is_unknown[part].any()),
+    )
