@@ -14,7 +14,7 @@ for name in sys.argv[2:]:
     sys.modules[name] = None  # importing it fails, as if it were not installed
 from pathlib import Path
 import elmokit
-from elmokit.cli import analyse, corpus, embedding, pretrain, report, tasks, words
+from elmokit.cli import analyse, corpus, embedding, pretrain, report, serving, tasks, words
 from elmokit.embed.files.writers import writing
 elmo = elmokit.load(sys.argv[1])
 print(elmo.embed(["It can't be."])[0].shape)

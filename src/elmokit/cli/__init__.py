@@ -40,6 +40,7 @@ def main() -> None:
         lexical,
         pretrain,
         report,
+        serving,
         tasks,
         words,
     )

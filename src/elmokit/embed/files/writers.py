@@ -205,38 +205,41 @@ class ParquetWriter:
                 self._file.close()
 
     def _write_group(self) -> None:
-        table = self._pyarrow.table(self._columns())
+        table = self._pyarrow.table(arrow_columns(self._group, self._layout.is_pooled))
         if self._file is None:
             self._file = self._pyarrow.parquet.ParquetWriter(self._path, table.schema)
         self._file.write_table(table)
         self._group, self._num_rows = [], 0
 
-    def _columns(self) -> dict[str, Any]:
-        arrow = self._pyarrow
-        items = [item for item, _ in self._group]
-        if self._layout.is_pooled:
-            columns = {
-                "sentence": arrow.array([item.key for item in items], arrow.string()),
-                "text": arrow.array([_encodable(item.text) for item in items], arrow.string()),
-            }
-        else:
-            keys = [item.key for item in items for _ in item.tokens]
-            positions = [place for item in items for place in range(len(item.tokens))]
-            tokens = [_encodable(token) for item in items for token in item.tokens]
-            columns = {
-                "sentence": arrow.array(keys, arrow.string()),
-                "position": arrow.array(positions, arrow.int32()),
-                "token": arrow.array(tokens, arrow.string()),
-            }
-        if not items:  # nothing at all came: a file with these columns and no rows
-            return columns
-        joined = np.concatenate([vectors for _, vectors in self._group], axis=-2)
-        layers = [joined] if joined.ndim == 2 else list(joined)  # each (rows, D)
-        names = ["vector"] if joined.ndim == 2 else [f"layer_{n}" for n in range(len(layers))]
-        for name, layer in zip(names, layers, strict=True):
-            flat = arrow.array(layer.reshape(-1))
-            columns[name] = arrow.FixedSizeListArray.from_arrays(flat, layer.shape[1])
+
+def arrow_columns(group: list[tuple[Item, Array]], is_pooled: bool) -> dict[str, Any]:
+    """Columns of a table for sentences with their vectors, each (..., rows, D)."""
+    import pyarrow as arrow
+
+    items = [item for item, _ in group]
+    if is_pooled:
+        columns = {
+            "sentence": arrow.array([item.key for item in items], arrow.string()),
+            "text": arrow.array([_encodable(item.text) for item in items], arrow.string()),
+        }
+    else:
+        keys = [item.key for item in items for _ in item.tokens]
+        positions = [place for item in items for place in range(len(item.tokens))]
+        tokens = [_encodable(token) for item in items for token in item.tokens]
+        columns = {
+            "sentence": arrow.array(keys, arrow.string()),
+            "position": arrow.array(positions, arrow.int32()),
+            "token": arrow.array(tokens, arrow.string()),
+        }
+    if not items:  # nothing at all came: a table with these columns and no rows
         return columns
+    joined = np.concatenate([vectors for _, vectors in group], axis=-2)
+    layers = [joined] if joined.ndim == 2 else list(joined)  # each (rows, D)
+    names = ["vector"] if joined.ndim == 2 else [f"layer_{n}" for n in range(len(layers))]
+    for name, layer in zip(names, layers, strict=True):
+        flat = arrow.array(layer.reshape(-1))
+        columns[name] = arrow.FixedSizeListArray.from_arrays(flat, layer.shape[1])
+    return columns
 
 
 _WRITERS: dict[str, Callable[[Path, Layout], Writer]] = {

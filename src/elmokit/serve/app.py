@@ -1,0 +1,354 @@
+"""The application: endpoints, and what becomes of errors."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from html import escape
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
+
+import elmokit
+from elmokit.errors import InputError
+from elmokit.pretrain.predict import Guess
+from elmokit.serve.answers import (
+    AnsweredText,
+    Form,
+    accepted_form,
+    embedding_of,
+    ndjson_line,
+    to_json,
+    write_answer,
+)
+from elmokit.serve.batcher import OverloadedError
+from elmokit.serve.gate import Gate, Refusal, error_body
+from elmokit.serve.limits import Limits
+from elmokit.serve.models import ServedModel, ServedModels
+from elmokit.serve.schemas import (
+    EmbeddingsRequest,
+    EmbeddingsResponse,
+    EmbedRequest,
+    EmbedResponse,
+    ErrorResponse,
+    ModelResponse,
+    ModelsResponse,
+    NeighboursRequest,
+    NeighboursResponse,
+    PredictRequest,
+    PredictResponse,
+)
+from elmokit.serve.service import Service
+from elmokit.serve.texts import read_input, read_wish
+
+Result = TypeVar("Result")
+
+STREAMED_BYTES = 1 << 20
+"""A larger answer is written piece by piece."""
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text}
+    for status, text in {
+        401: "The key is missing or wrong.",
+        404: "There is no such model, or no index.",
+        413: "The request is too large.",
+        422: "The request cannot be answered; the message says why.",
+        429: "The server is overloaded; Retry-After says when to come back.",
+    }.items()
+}
+
+
+def create_app(
+    models: ServedModels,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    *,
+    api_key: str | None = None,
+    cors_origins: Sequence[str] = (),
+) -> FastAPI:
+    """The server as an ASGI application, for any ASGI server.
+
+    Args:
+        models: what ``open_models`` returns.
+        limits: bounds of requests, queue and batches.
+        api_key: what clients must send as ``Authorization: Bearer KEY``.
+        cors_origins: pages of these origins may call it from a browser.
+
+    >>> app = create_app(open_models(["en-small"]))              # doctest: +SKIP
+    >>> uvicorn.run(app)                                         # doctest: +SKIP
+    """
+    service = Service(models, limits)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="elmokit",
+        version=elmokit.__version__,
+        description="Deep contextualized word representations (ELMo).",
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    app.state.is_locked = api_key is not None
+    _add_errors(app)
+    _add_embedding(app, service)
+    _add_words(app, service)
+    _add_operations(app, service)
+    if cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(cors_origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["*"],
+        )
+    app.add_middleware(
+        Gate,  # the outermost
+        limits=limits,
+        metrics=service.metrics,
+        readiness=service.readiness,
+        api_key=api_key,
+    )
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    def refuse(status: int, message: str, headers: Any = None) -> Response:
+        return Response(error_body(status, message), status, headers, "application/json")
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> Response:
+        return refuse(error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "body")
+        return refuse(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
+
+    @app.exception_handler(InputError)
+    async def bad_input(request: Request, error: InputError) -> Response:
+        return refuse(422, str(error))
+
+    @app.exception_handler(OverloadedError)
+    async def overloaded(request: Request, error: OverloadedError) -> Response:
+        return refuse(429, str(error), {"retry-after": str(error.retry_seconds)})
+
+    @app.exception_handler(Exception)
+    async def defect(request: Request, error: Exception) -> Response:
+        return refuse(500, "something went wrong in the server; its log says what")
+
+
+def _add_embedding(app: FastAPI, service: Service) -> None:
+    kinds: dict[str, Any] = {
+        form.value: {} for form in Form if form not in (Form.JSON, Form.BASE64)
+    }
+
+    @app.post(
+        "/v1/embed",
+        response_model=EmbedResponse,
+        responses={200: {"content": kinds}, **ERRORS},
+        tags=["vectors"],
+    )
+    async def embed(request: Request, body: EmbedRequest) -> Response:
+        """Tokens, character offsets and vectors; `Accept` chooses the form of the answer."""
+        form = accepted_form(request.headers.get("accept"))
+        wish = read_wish(service.model(body.model), body.mix, body.layers, body.pooling, body.start)
+        texts = read_input(body.input)
+        if form is Form.NDJSON:
+            lines = service.stream(wish, texts, body.split_sentences)
+            return StreamingResponse(await _started(lines), media_type=form.value)
+        found = await _unless_abandoned(request, service.embed(wish, texts, body.split_sentences))
+        pieces = write_answer(form, wish.model.name, found, wish.pooling is not None)
+        media_type = Form.JSON.value if form is Form.BASE64 else form.value
+        if sum(text.vectors.nbytes for text in found) > STREAMED_BYTES:
+            return StreamingResponse(_breathing(pieces), media_type=media_type)
+        return Response(b"".join(pieces), media_type=media_type)
+
+    @app.post(
+        "/v1/embeddings", response_model=EmbeddingsResponse, responses=ERRORS, tags=["vectors"]
+    )
+    async def embeddings(request: Request, body: EmbeddingsRequest) -> Response:
+        """What OpenAI's clients call: one mean-pooled vector per text."""
+        model = service.model(body.model)
+        if body.dimensions not in (None, model.embedder.dim):
+            raise InputError(
+                f"{model.name} has vectors of {model.embedder.dim} dimensions, not "
+                f"{body.dimensions}"
+            )
+        wish = read_wish(model, pooling="mean")
+        found = await _unless_abandoned(request, service.embed(wish, read_input(body.input)))
+        num_tokens = sum(len(text.tokens) for text in found)
+        answer = {
+            "object": "list",
+            "model": model.name,
+            "data": [
+                {
+                    "object": "embedding",
+                    "index": number,
+                    "embedding": embedding_of(text.vectors, body.encoding_format),
+                }
+                for number, text in enumerate(found)
+            ],
+            "usage": {"prompt_tokens": num_tokens, "total_tokens": num_tokens},
+        }
+        return _json_response(answer)
+
+
+def _add_words(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/predict", response_model=PredictResponse, responses=ERRORS, tags=["words"])
+    async def predict(request: Request, body: PredictRequest) -> Response:
+        """The likeliest words for a blank `___`."""
+        model = service.model(body.model)
+        found = await _unless_abandoned(request, service.predict(model, body.text, body.top))
+
+        def plain(guesses: list[Guess]) -> list[dict[str, Any]]:
+            return [guess._asdict() for guess in guesses]
+
+        return _json_response(
+            {
+                "model": model.name,
+                "left": found.left,
+                "right": found.right,
+                "forward": plain(found.forward),
+                "backward": plain(found.backward),
+                "combined": plain(found.combined),
+            }
+        )
+
+    @app.post("/v1/neighbours", response_model=NeighboursResponse, responses=ERRORS, tags=["words"])
+    async def neighbours(request: Request, body: NeighboursRequest) -> Response:
+        """The occurrences nearest to a word in its context, in the index of the server."""
+        found = await _unless_abandoned(
+            request, service.neighbours(body.sentence, body.layer, body.top)
+        )
+        assert service.models.index is not None
+        return _json_response(
+            {
+                "model": service.models.index.model.name,
+                "layer": found.layer,
+                "tokens": found.occurrence.tokens,
+                "place": found.occurrence.place,
+                "neighbours": [
+                    {"similarity": near.similarity, **near.occurrence._asdict()}
+                    for near in found.neighbours
+                ],
+                "static": None
+                if found.static is None
+                else [word._asdict() for word in found.static],
+            }
+        )
+
+
+def _add_operations(app: FastAPI, service: Service) -> None:
+    def described(model: ServedModel) -> dict[str, Any]:
+        elmo, index = model.embedder, service.models.index
+        return {
+            "id": model.name,
+            "object": "model",
+            "created": 0,
+            "owned_by": "elmokit",
+            "num_layers": elmo.num_layers,
+            "dim": elmo.dim,
+            "fingerprint": elmo.fingerprint,
+            "can_predict": model.can_predict,
+            "has_index": index is not None and index.model is model,
+        }
+
+    @app.get("/v1/models", response_model=ModelsResponse, responses=ERRORS, tags=["models"])
+    def models() -> Response:
+        """The models that can be asked for."""
+        data = [described(model) for model in service.models]
+        return _json_response({"object": "list", "data": data})
+
+    @app.get("/v1/models/{name}", response_model=ModelResponse, responses=ERRORS, tags=["models"])
+    def model(name: str) -> Response:
+        """One of them."""
+        return _json_response(described(service.model(name)))
+
+    @app.get("/live", tags=["operations"])
+    async def live() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "live"}
+
+    @app.get("/ready", responses={503: {"model": ErrorResponse}}, tags=["operations"])
+    async def ready() -> dict[str, str]:
+        """Requests are welcome: the models are warm, and the server is not about to stop."""
+        if not service.readiness.is_ready:
+            raise Refusal(503, "not ready")
+        return {"status": "ready"}
+
+    @app.get("/metrics", tags=["operations"])
+    async def metrics() -> Response:
+        """For Prometheus."""
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> HTMLResponse:
+        template = files("elmokit.serve").joinpath("page/index.html").read_text(encoding="utf-8")
+        listed = "<p>Ask <code>/v1/models</code> with your key.</p>"
+        if not app.state.is_locked:
+            items = "".join(
+                f"<li><code>{escape(model.name)}</code>: {model.embedder.num_layers} layers of "
+                f"{model.embedder.dim}</li>"
+                for model in service.models
+            )
+            listed = f"<ul>{items}</ul>"
+        return HTMLResponse(template.replace("<!-- models -->", listed))
+
+
+def _json_response(value: Any) -> Response:
+    return Response(to_json(value), media_type=Form.JSON.value)
+
+
+async def _unless_abandoned(request: Request, work: Awaitable[Result]) -> Result:
+    """The result; work for a client that has hung up is cancelled, and leaves the queue."""
+    working = asyncio.ensure_future(work)
+    watching = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Refusal(499, "the client has gone")
+        return working.result()
+    finally:
+        working.cancel()
+        watching.cancel()
+
+
+async def _hung_up(request: Request) -> None:
+    """Returns when the client has gone; its body has been read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _started(lines: AsyncIterator[AnsweredText]) -> AsyncIterator[bytes]:
+    """Lines of a stream whose first text has been computed: what is refused has no answer yet."""
+    first = await anext(lines, None)
+
+    async def encode() -> AsyncIterator[bytes]:
+        number = 0
+        if first is None:
+            return
+        yield ndjson_line(number, first)
+        try:
+            async for text in lines:
+                number += 1
+                yield ndjson_line(number, text)
+        except (InputError, Refusal, OverloadedError) as error:
+            status = error.status_code if isinstance(error, Refusal) else 422
+            message = error.detail if isinstance(error, Refusal) else str(error)
+            yield error_body(status, message) + b"\n"
+
+    return encode()
+
+
+async def _breathing(pieces: Any) -> AsyncIterator[bytes]:
+    """In the event loop, so that others are answered between two pieces."""
+    for piece in pieces:
+        yield piece
+        await asyncio.sleep(0)

@@ -1,0 +1,208 @@
+"""What the endpoints do, without HTTP: texts in, results out, all models behind one queue."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from elmokit.analysis.encoders.bilm import BiLmEncoder
+from elmokit.analysis.encoders.encoder import Floats, Sentences
+from elmokit.analysis.words.neighbours import ContextNeighbours, context_neighbours
+from elmokit.analysis.words.occurrences import find_marked
+from elmokit.embed.sentences import Sentence, SplitText, tokens_of
+from elmokit.errors import InputError
+from elmokit.pretrain.predict import Predictions, predict
+from elmokit.serve.answers import AnsweredText
+from elmokit.serve.batcher import Batcher, OverloadedError
+from elmokit.serve.gate import Readiness, Refusal
+from elmokit.serve.limits import Limits
+from elmokit.serve.metrics import Metrics
+from elmokit.serve.models import ServedIndex, ServedModel, ServedModels
+from elmokit.serve.texts import Wish, require_unicode, split_texts, split_within_limits
+
+Result = TypeVar("Result")
+
+INLINE_CHARACTERS = 20_000
+"""More text than this is split into tokens beside the event loop, which would stand still."""
+RETRY_SECONDS = 0.05
+"""How often a streamed answer asks for room in a full queue."""
+MOST_SEARCHES = 16
+"""Searches of the index that wait for each other; one more is told to come back later."""
+
+
+class Service:
+    """The models, the queue in front of them and its limits."""
+
+    def __init__(self, models: ServedModels, limits: Limits) -> None:
+        self.models = models
+        self.limits = limits
+        self.metrics = Metrics()
+        self.readiness = Readiness()
+        self._batcher = Batcher(limits, self.metrics)
+        self.metrics.watch_queue(lambda: self._batcher.queued_tokens)
+        self._splitting = ThreadPoolExecutor(1, "elmokit-text")
+        self._searching = ThreadPoolExecutor(1, "elmokit-search")
+        self._num_searches = 0
+
+    async def start(self) -> None:
+        """Start the model thread; ready once every model has run."""
+        self._batcher.start()
+        for model in self.models:
+            sentence = ["Ready", "?"]
+            await asyncio.wrap_future(
+                self._batcher.embed(model.embedder, [sentence], lambda layers: layers)
+            )
+        self.readiness.is_warm = True
+
+    async def stop(self) -> None:
+        """Answer what is queued, then let go of the threads."""
+        await asyncio.to_thread(self._batcher.close)
+        self._splitting.shutdown()
+        self._searching.shutdown()
+
+    def model(self, name: str | None) -> ServedModel:
+        """The model that a request names."""
+        model = self.models.get(name)
+        if model is None:
+            known = ", ".join(self.models.names)
+            raise Refusal(404, f"there is no model of this name; the models are {known}")
+        return model
+
+    async def embed(
+        self, wish: Wish, texts: Sequence[Sentence], split_sentences: bool = False
+    ) -> list[AnsweredText]:
+        """The vectors of all texts."""
+        pieces = await self._split(texts, lambda: split_texts(texts, split_sentences, self.limits))
+        return await self._run(wish, pieces, self._submit(wish, pieces))
+
+    async def stream(
+        self, wish: Wish, texts: Sequence[Sentence], split_sentences: bool = False
+    ) -> AsyncIterator[AnsweredText]:
+        """The same, text by text, for any number of them; the client's pace sets ours.
+
+        The first texts are refused like those of ``embed``; later ones wait for room.
+        """
+        begin = 0
+        while begin < len(texts):
+            end, pieces = await self._next_group(texts, begin, split_sentences)
+            for text in await self._run(wish, pieces, await self._find_room(wish, pieces, begin)):
+                yield text
+            begin = end
+
+    async def predict(self, model: ServedModel, text: Sentence, top: int) -> Predictions:
+        """The likeliest words for a blank."""
+        if not model.can_predict:
+            raise InputError(f"{model.name}: this model has no softmax, so it cannot predict words")
+        num_tokens = self._count(text)
+        pretrained = model.embedder.pretrained
+        return await asyncio.wrap_future(
+            self._batcher.call(lambda: predict(pretrained, text, top), num_tokens)
+        )
+
+    async def neighbours(self, sentence: str, layer: int | None, top: int) -> ContextNeighbours:
+        """The nearest occurrences in the index; the search runs beside the model thread."""
+        served = self.models.index
+        if served is None:
+            raise Refusal(404, "this server has no index; start it with  elmokit serve --index")
+        self._count(sentence)
+        tokens = find_marked(sentence).tokens
+        (layers,) = await asyncio.wrap_future(
+            self._batcher.embed(served.model.embedder, [tokens], lambda layers: layers)
+        )
+        if self._num_searches >= MOST_SEARCHES:
+            raise OverloadedError("the server is overloaded: many searches are waiting", 1)
+        self._num_searches += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._searching, _search, served, layers, sentence, layer, top
+            )
+        finally:
+            self._num_searches -= 1
+
+    def _count(self, text: Sentence) -> int:
+        """Tokens of a text that is within the limits."""
+        require_unicode(text if isinstance(text, str) else " ".join(tokens_of(text)))
+        return sum(map(len, split_within_limits(text, False, 0, self.limits).sentences))
+
+    async def _split(self, texts: Sequence[Sentence], split: Callable[[], Result]) -> Result:
+        if sum(len(text) for text in texts if isinstance(text, str)) <= INLINE_CHARACTERS:
+            return split()
+        return await asyncio.get_running_loop().run_in_executor(self._splitting, split)
+
+    async def _next_group(
+        self, texts: Sequence[Sentence], begin: int, split_sentences: bool
+    ) -> tuple[int, list[SplitText]]:
+        """Texts from ``begin`` on that fill a batch, and where the next group begins."""
+
+        def split() -> tuple[int, list[SplitText]]:
+            found: list[SplitText] = []
+            num_tokens = 0
+            for number in range(begin, len(texts)):
+                piece = split_within_limits(texts[number], split_sentences, number, self.limits)
+                found.append(piece)
+                num_tokens += 1 + sum(map(len, piece.sentences))
+                if num_tokens >= self.limits.batch_tokens // 4:
+                    break
+            return begin + len(found), found
+
+        return await asyncio.get_running_loop().run_in_executor(self._splitting, split)
+
+    async def _find_room(
+        self, wish: Wish, pieces: Sequence[SplitText], begin: int
+    ) -> "Future[list[Floats]]":
+        while True:
+            try:
+                return self._submit(wish, pieces)
+            except OverloadedError:
+                if begin == 0:
+                    raise
+                await asyncio.sleep(RETRY_SECONDS)
+
+    def _submit(self, wish: Wish, pieces: Sequence[SplitText]) -> "Future[list[Floats]]":
+        sentences = [sentence for piece in pieces for sentence in piece.sentences]
+        return self._batcher.embed(wish.model.embedder, sentences, wish.finish(), wish.start)
+
+    async def _run(
+        self, wish: Wish, pieces: Sequence[SplitText], future: "Future[list[Floats]]"
+    ) -> list[AnsweredText]:
+        found = await asyncio.wrap_future(future)
+        vectors = iter(found)
+        return [
+            AnsweredText(
+                [token for sentence in piece.sentences for token in sentence],
+                piece.offsets,
+                _spans(piece.sentences),
+                wish.join([next(vectors) for _ in piece.sentences]),
+            )
+            for piece in pieces
+        ]
+
+
+def _spans(sentences: Sentences) -> list[tuple[int, int]]:
+    spans, begin = [], 0
+    for sentence in sentences:
+        spans.append((begin, begin + len(sentence)))
+        begin += len(sentence)
+    return spans
+
+
+class _Computed(BiLmEncoder):
+    """An encoder whose one sentence has been run already, in its turn."""
+
+    def __init__(self, model: ServedModel, layers: Floats) -> None:
+        super().__init__(model.embedder)
+        self._layers = layers
+
+    def layers(self, sentences: Sentences) -> list[Floats]:
+        return [self._layers]
+
+
+def _search(
+    served: ServedIndex, layers: Floats, sentence: str, layer: int | None, top: int
+) -> ContextNeighbours:
+    try:
+        return context_neighbours(
+            served.index, _Computed(served.model, layers), sentence, layer, top
+        )
+    except InputError as error:  # which may name the index: a path of this machine
+        raise InputError(str(error).replace(str(served.index.path), "the index")) from None
