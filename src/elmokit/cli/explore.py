@@ -7,7 +7,7 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.options import Device
-from elmokit.errors import InputError
+from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
 
 
@@ -65,10 +65,14 @@ def explore(
 ) -> None:
     """Look at what words mean: their uses layer by layer, expected words, neighbours.
 
-    With -o a page is written that needs no server, no network and no other file.
+    With -o a page is written that needs no server, no network and no other file. Without it a
+    server on this machine answers the page (extra serve), so that any word can be typed.
     """
     if out is None:
-        raise InputError("name the page to write, as in  -o page.html")
+        if word or sentence or other_text or static:
+            raise InputError("--word, --sentence, --other-text and --static need -o page.html")
+        _serve(texts or [], [model, *([other_model] if other_model else [])], senses, device)
+        return
     from elmokit.serve.page.explore import explore as run
 
     page = run(
@@ -90,3 +94,19 @@ def explore(
     page.save(out)
     shown = ", ".join(one.word for one in page.data.explorations[0].words)
     typer.echo(f"{out}: {shown} ({out.stat().st_size / 1e6:.1f} MB)")
+
+
+def _serve(texts: list[str], models: list[str], senses: Path | None, device: str) -> None:
+    try:
+        from elmokit.serve.command import run_server
+    except ModuleNotFoundError as error:
+        raise missing_extra(
+            error.name or "FastAPI", "serve", "exploring without -o page.html"
+        ) from None
+    from elmokit.analysis.explore.corpus import open_corpus
+
+    is_index = len(texts) == 1 and (Path(texts[0]) / "index.json").is_file()
+    index = Path(texts[0]) if is_index and senses is None else None
+    run_server(
+        models, index, port=0, drain_seconds=0, device=device, corpus=open_corpus(texts, senses)
+    )

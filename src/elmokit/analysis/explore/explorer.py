@@ -55,6 +55,7 @@ class Explorer:
         static: static vectors to compare with; default: the model's token layer.
         most_uses: of a word that has more, a sample is shown.
         seed: of the samples.
+        has_index: search the corpus's index, if it has one; it must be of this model.
 
     >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())      # doctest: +SKIP
     >>> explorer.explore(["bank"]).words[0].num_found                        # doctest: +SKIP
@@ -70,6 +71,7 @@ class Explorer:
         static: StaticVectors | None = None,
         most_uses: int = MOST_USES,
         seed: int = 1,
+        has_index: bool = True,
     ) -> None:
         if most_uses < 2:
             raise InputError(f"show at least 2 uses of a word, not {most_uses}")
@@ -78,7 +80,7 @@ class Explorer:
         self._static = static
         self._search: NeighbourSearch = (
             SampleSearch(corpus, encoder, seed)
-            if corpus.index is None
+            if corpus.index is None or not has_index
             else IndexSearch(corpus.index, encoder)
         )
         self._common: Sequence[str] = ()

@@ -7,7 +7,7 @@ import numpy as np
 from elmokit.analysis.encoders.encoder import Floats
 from elmokit.analysis.explore.uses import Clusters
 from elmokit.analysis.sense_induction.clusters import cluster
-from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.analysis.words.occurrences import LSTM_LAYERS, Occurrence, one_layer
 from elmokit.pretrain.substitutes import SubstituteReader
 
 FEWEST_USES = 10
@@ -27,7 +27,7 @@ class Inducer:
         """None: there are too few uses."""
         if len(occurrences) < FEWEST_USES or vectors.shape[1] < 2:
             return None
-        labels = cluster(vectors[:, 1:].mean(axis=1), seed=self._seed).labels
+        labels = cluster(one_layer(vectors, LSTM_LAYERS), seed=self._seed).labels
         members = [np.flatnonzero(labels == number) for number in range(int(labels.max()) + 1)]
         names = [f"cluster {number + 1}" for number in range(len(members))]
         if self._substitutes is not None:

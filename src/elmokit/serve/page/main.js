@@ -2,7 +2,7 @@
 
 import { element, grouped } from "./parts/elements.js";
 import { createState } from "./parts/state.js";
-import { NotFound, Source } from "./parts/source.js";
+import { askServer, NotFound, Source } from "./parts/source.js";
 import { expectationsView } from "./views/expectations.js";
 import { neighboursView } from "./views/neighbours.js";
 import { sidesView } from "./views/sides.js";
@@ -137,7 +137,8 @@ function makeFooter(data) {
     "Maps: two principal components per layer, turned towards the layer above, each layer scaled to the same size.",
     data.is_live ? "Answers come from the server that sent this page." : "All data are in this file; nothing is fetched or sent.",
   ];
-  return element("footer", { class: "quiet" }, parts.join(" "));
+  const links = data.is_live ? [" ", element("a", { href: "docs" }, "Documentation of the server"), "."] : [];
+  return element("footer", { class: "quiet" }, parts.join(" "), links);
 }
 
 function onKey(event, state, help) {
@@ -163,4 +164,12 @@ function applyTheme(state) {
   else delete document.documentElement.dataset.theme;
 }
 
-start(JSON.parse(document.getElementById("exploration").textContent), document.getElementById("app"));
+/** A page of a server holds no data yet: it asks for what it opens on. */
+async function open(data, root) {
+  if (data.explorations.length) return start(data, root);
+  root.replaceChildren(element("p", { class: "opening quiet" }, "The model is reading …"));
+  const answer = await attempt(root, () => askServer({}));
+  return answer && start(answer, root);
+}
+
+open(JSON.parse(document.getElementById("exploration").textContent), document.getElementById("app"));

@@ -8,7 +8,7 @@ export class Planes {
   constructor(layers) {
     this.layers = layers;
     this.spread = layers.map((layer) => spreadSame(layer.points));
-    this.box = boundingBox(layers);
+    this.boxes = layers.map((layer) => boundingBox(layer.points));
   }
 
   get length() {
@@ -20,7 +20,7 @@ export class Planes {
     const low = Math.max(0, Math.min(this.layers.length - 1, Math.floor(layer)));
     const high = Math.min(low + 1, this.layers.length - 1);
     const share = Math.max(0, Math.min(1, layer - low));
-    const { left, top, wide, tall } = this.box;
+    const { left, top, wide, tall } = between(this.boxes[low], this.boxes[high], share);
     const scale = Math.min((width - 2 * margin) / wide, (height - 2 * margin) / tall);
     const startX = (width - scale * wide) / 2;
     const startY = (height - scale * tall) / 2;
@@ -34,13 +34,27 @@ export class Planes {
   }
 }
 
-/** The layers share one box, so that a point that does not move stays where it is. */
-function boundingBox(layers) {
-  const points = layers.flatMap((layer) => layer.points);
+/** Two plots of one plane must have one scale. */
+export function shareBoxes(one, other) {
+  const boxes = one.layers.map((layer, number) => boundingBox([...layer.points, ...other.layers[number].points]));
+  one.boxes = boxes;
+  other.boxes = boxes;
+}
+
+function boundingBox(points) {
   const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   const [bottom, top] = [Math.min(...ys), Math.max(...ys)];
-  return { left, top, wide: Math.max(right - left, 0.1), tall: Math.max(top - bottom, 0.1) };
+  // All uses in one point: in the middle of a field as large as that of other layers.
+  const grow = (size) => Math.max(size, 0.5);
+  const [wide, tall] = [grow(right - left), grow(top - bottom)];
+  return { left: (left + right - wide) / 2, top: (top + bottom + tall) / 2, wide, tall };
+}
+
+/** The field of view moves with the points. */
+function between(low, high, share) {
+  const at = (name) => low[name] + share * (high[name] - low[name]);
+  return { left: at("left"), top: at("top"), wide: at("wide"), tall: at("tall") };
 }
 
 /** Pixels by which uses of the same vector are moved apart, like the seeds of a sunflower. */

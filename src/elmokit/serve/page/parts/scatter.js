@@ -150,8 +150,9 @@ export class Scatter {
       const middle = (axis) => group.map((point) => point[axis]).sort((a, b) => a - b)[Math.floor(group.length / 2)];
       const text = entry.name.length > 28 ? `${entry.name.slice(0, 27)}…` : entry.name;
       const half = 4 * text.length;
-      return [{ text, x: Math.max(half, Math.min(width - half, middle(0))), y: Math.max(14, middle(1) - 16) }];
-    });
+      return [{ text, half, x: Math.max(half, Math.min(width - half, middle(0))), y: Math.max(14, middle(1) - 16) }];
+    }).filter((label, number, labels) => // the larger group keeps its name where two would overlap
+      !labels.slice(0, number).some((one) => Math.abs(one.x - label.x) < one.half + label.half && Math.abs(one.y - label.y) < 18));
   }
 
   #at(event) {

@@ -87,10 +87,9 @@ export class Source {
   }
 
   /** {sides: [{exploration, uses}, ...], comparison} of a word in two explorations. */
-  async sides(word, otherModel) {
+  async sides(word) {
     let data = this.data;
-    if (this.data.is_live && otherModel) data = await this.#get({ words: [word], other_model: otherModel });
-    else if (!data.explorations.some((one) => usesIn(one, word))) {
+    if (!data.explorations.some((one) => usesIn(one, word))) {
       this.#requireServer(`“${word}” is not among the words of this page`);
       data = await this.#get({ words: [word], both_sides: true });
     }
@@ -144,7 +143,7 @@ function sameTokens(ours, theirs) {
   return ours.length === theirs.length && ours.every((token, place) => token === theirs[place]);
 }
 
-async function askServer(wanted) {
+export async function askServer(wanted) {
   const key = sessionStorage.getItem(KEY);
   const headers = { "content-type": "application/json" };
   if (key) headers.authorization = `Bearer ${key}`;

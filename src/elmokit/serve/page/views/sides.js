@@ -5,7 +5,7 @@ import { layerSlider, legend, textBox } from "../parts/controls.js";
 import { downloadButtons } from "../parts/download.js";
 import { element, grouped, svgElement } from "../parts/elements.js";
 import { styleLabels } from "../parts/palette.js";
-import { Planes } from "../parts/planes.js";
+import { Planes, shareBoxes } from "../parts/planes.js";
 import { Scatter } from "../parts/scatter.js";
 
 export function sidesView(page) {
@@ -46,17 +46,19 @@ export function sidesView(page) {
     // The same uses under two models: what is hovered or picked on one side is so on the other.
     const isLinked = comparison?.kind === "models";
     shown = { comparison, halves: [] };
-    shown.halves = sides.map((side, number) => makeHalf(side, number, isLinked));
+    const labels = sharedLabels(sides);
+    shown.halves = sides.map((side, number) => makeHalf(side, number, labels[number], isLinked));
+    if (comparison?.kind === "corpora") shareBoxes(...shown.halves.map((half) => half.planes));
     halves.replaceChildren(...shown.halves.map((half) => half.element));
     move();
   }
 
-  function makeHalf({ exploration, uses }, number, isLinked) {
+  function makeHalf({ exploration, uses }, number, labels, isLinked) {
     const title = element("h2", {}, `${exploration.model.name} · ${exploration.corpus.name}`);
     if (!uses) {
       return { exploration, uses, element: element("section", {}, title, element("p", {}, `“${state.get("word")}” does not occur here.`)) };
     }
-    const styles = styleLabels(uses.labels[0], uses.uses.length, page.isDark());
+    const styles = styleLabels(labels, uses.uses.length, page.isDark());
     const half = { exploration, uses, styles };
     const targets = () => (isLinked ? shown.halves : [half]);
     const hover = (use, scrolls) => targets().forEach((one) => { one.scatter?.highlight(use); one.concordance?.highlight(use, scrolls); });
@@ -132,6 +134,18 @@ export function sidesView(page) {
       else if (shown && changed.has("layer")) move();
     },
   };
+}
+
+/** Senses have the same colours on both sides; clusters were induced apart, so they have none. */
+function sharedLabels(sides) {
+  const given = sides.map(({ uses }) => uses?.labels.find((labels) => labels.kind === "sense"));
+  const names = [...new Set(given.flatMap((labels) => labels?.names ?? []))];
+  return sides.map(({ exploration, uses }, number) => {
+    if (!uses) return null;
+    if (!names.length) return { kind: "side", names: [exploration.corpus.name], of_use: uses.uses.map(() => 0) };
+    const labels = given[number];
+    return { kind: "sense", names, of_use: uses.uses.map((_, use) => (labels && labels.of_use[use] >= 0 ? names.indexOf(labels.names[labels.of_use[use]]) : -1)) };
+  });
 }
 
 function comparisonFacts(comparison, layer) {
