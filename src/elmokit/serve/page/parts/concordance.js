@@ -64,7 +64,7 @@ export class Concordance {
     }
     const { num_found: found, uses } = this.uses;
     const shown = picked.size || uses.length;
-    const all = found > uses.length ? `a sample of ${grouped(uses.length)} of ${grouped(found)} uses` : `${grouped(found)} uses`;
+    const all = found > uses.length ? `a sample of ${grouped(uses.length)} of ${grouped(found)} uses` : `${grouped(found)} ${found === 1 ? "use" : "uses"}`;
     this.count.textContent = picked.size ? `${grouped(shown)} picked of ${all}` : all;
     this.clear.hidden = picked.size === 0;
   }
