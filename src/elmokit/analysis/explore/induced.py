@@ -11,7 +11,7 @@ from elmokit.analysis.words.occurrences import LSTM_LAYERS, Occurrence, one_laye
 from elmokit.pretrain.substitutes import SubstituteReader
 
 FEWEST_USES = 10
-MOST_NAMED = 100
+MOST_NAMED = 30
 """Uses of a cluster that its name is made from."""
 NUM_SUBSTITUTES = 3
 
@@ -32,7 +32,7 @@ class Inducer:
         names = [f"cluster {number + 1}" for number in range(len(members))]
         if self._substitutes is not None:
             groups = [[tuple(occurrences[row]) for row in rows[:MOST_NAMED]] for rows in members]
-            typical = self._substitutes.typical(groups, NUM_SUBSTITUTES)  # type: ignore[arg-type]
+            typical = self._substitutes.typical(groups, NUM_SUBSTITUTES)
             names = [
                 f"{number}: {', '.join(words)}" for number, words in enumerate(typical, start=1)
             ]

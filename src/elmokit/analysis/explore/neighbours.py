@@ -101,7 +101,7 @@ class SampleSearch:
         found: list[list[Neighbour] | None] = [None]
         for vectors, query in zip(self._vectors[1:], queries[1:], strict=True):
             similarity = np.where(is_same, -np.inf, vectors @ query)
-            order = np.argsort(-similarity, kind="stable")
+            order = np.argsort(-similarity, kind="stable").tolist()
             found.append(self._distinct(similarity, order, number))
         return found
 

@@ -16,7 +16,7 @@ from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
 from elmokit.serve.page.document import ExplorerPage
-from elmokit.text.static_vectors import read_static_vectors
+from elmokit.text.static_vectors import StaticVectors, read_static_vectors
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL
 from elmokit.weights.pretrained import PretrainedModel
@@ -70,7 +70,7 @@ def explore(
     models = Models(device, need_softmax=True)
     corpus = open_corpus(given, None if senses is None else Path(senses), pretokenized)
     vectors = None if static is None else read_static_vectors(Path(static))
-    first = _explorer(models, model, corpus, most_uses=most_uses, seed=seed, static=vectors)
+    first = _explorer(models, model, corpus, most_uses, seed, vectors)
     chosen = list(words) or first.promising_words(NUM_WORDS)
     if not chosen:
         raise InputError(f"{corpus.name}: no word of content occurs often; name words to look at")
@@ -84,22 +84,34 @@ def explore(
         models,
         other_model or model,
         open_corpus(others, None, pretokenized) if others else corpus,
-        most_uses=most_uses,
-        seed=seed,
+        most_uses,
+        seed,
     )
     data = explore_sides(first, second, chosen, shown, quiet=not show_progress)
     return ExplorerPage(replace(data, title=title))
 
 
-def _explorer(models: Models, model: str | Embedder, corpus: Corpus, **options: object) -> Explorer:
+def _explorer(
+    models: Models,
+    model: str | Embedder,
+    corpus: Corpus,
+    most_uses: int,
+    seed: int,
+    static: StaticVectors | None = None,
+) -> Explorer:
+    encoder: Encoder
     if isinstance(model, Embedder):
-        return Explorer(BiLmEncoder(model), corpus, model=_with_softmax(model), **options)  # type: ignore[arg-type]
-    encoder: Encoder = models.encoder(model)
-    embedder = getattr(encoder, "embedder", None)
-    pretrained = embedder.pretrained if isinstance(embedder, Embedder) else None
-    if pretrained is not None and pretrained.output_words is not None:
-        pretrained.output_words.softmax.to(pretrained.bilm.device)
-    return Explorer(encoder, corpus, model=pretrained, **options)  # type: ignore[arg-type]
+        encoder, pretrained = BiLmEncoder(model), _with_softmax(model)
+    else:
+        encoder, pretrained = models.encoder(model), None
+        embedder = getattr(encoder, "embedder", None)  # static vectors have none
+        if isinstance(embedder, Embedder):
+            pretrained = embedder.pretrained
+            if pretrained.output_words is not None:
+                pretrained.output_words.softmax.to(pretrained.bilm.device)
+    return Explorer(
+        encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
+    )
 
 
 def _with_softmax(elmo: Embedder) -> PretrainedModel:
