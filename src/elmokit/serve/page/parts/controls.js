@@ -95,7 +95,7 @@ export function legend(styles, onpick) {
   return element(
     "ul",
     { class: "legend" },
-    styles.entries.map((entry, number) =>
+    styles.entries.map((entry, number) => entry.count > 0 &&
       element("li", {}, element(
         "button",
         { type: "button", title: "Pick all of these", onclick: () => onpick(number) },

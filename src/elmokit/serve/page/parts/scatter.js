@@ -143,7 +143,8 @@ export class Scatter {
 
   /** The name of each group above its points, unless they all lie on top of each other. */
   #groupLabels(width) {
-    if (this.planes.layers[Math.round(this.layer)].variance[0] === 0) return [];
+    const named = this.styles.entries.filter((entry) => entry.count > 0);
+    if (named.length < 2 || this.planes.layers[Math.round(this.layer)].variance[0] === 0) return [];
     return this.styles.entries.slice(0, MOST_NAMES).flatMap((entry, number) => {
       const group = this.placed.filter((_, use) => this.styles.ofUse[use] === number);
       if (group.length < 3) return [];

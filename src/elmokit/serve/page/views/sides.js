@@ -140,9 +140,10 @@ export function sidesView(page) {
 function sharedLabels(sides) {
   const given = sides.map(({ uses }) => uses?.labels.find((labels) => labels.kind === "sense"));
   const names = [...new Set(given.flatMap((labels) => labels?.names ?? []))];
+  const corpora = [...new Set(sides.map(({ exploration }) => exploration.corpus.name))];
   return sides.map(({ exploration, uses }, number) => {
     if (!uses) return null;
-    if (!names.length) return { kind: "side", names: [exploration.corpus.name], of_use: uses.uses.map(() => 0) };
+    if (!names.length) return { kind: "corpus", names: corpora, of_use: uses.uses.map(() => corpora.indexOf(exploration.corpus.name)) };
     const labels = given[number];
     return { kind: "sense", names, of_use: uses.uses.map((_, use) => (labels && labels.of_use[use] >= 0 ? names.indexOf(labels.names[labels.of_use[use]]) : -1)) };
   });
