@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench clean
+.PHONY: help demo test lint types unit bench fuzz soak clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,15 @@ unit: $(VENV)/.dev  ## pytest, one process per core, each with one thread
 bench: $(VENV)/.dev  ## the speed ratios of docs/benchmarks.md
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/train.py
+
+MINUTES ?= 30
+fuzz: $(VENV)/.dev  ## damage files of every kind for MINUTES, guided by coverage, and count
+	-$(INSTALL) atheris
+	OMP_NUM_THREADS=1 $(BIN)/python reliability/fuzz.py --minutes $(MINUTES)
+
+KILLS ?= 200
+soak: $(VENV)/.dev  ## kill -9 five commands KILLS times in all, and compare what they leave
+	$(BIN)/python reliability/soak.py --kills $(KILLS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

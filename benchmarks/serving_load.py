@@ -177,7 +177,7 @@ class Client:
         try:
             answer = connection.ask(workload.requests[number])
             status, body = await asyncio.wait_for(answer, PATIENCE_SECONDS)
-        except (OSError, EOFError, asyncio.TimeoutError):
+        except (TimeoutError, OSError, EOFError):
             outcome.unanswered += 1
             connection.close()
             return

@@ -47,7 +47,7 @@ class Cost(NamedTuple):
 
 
 class RandomLayer:
-    """A LayerSource of one layer: a fixed random vector a word, whatever stands around it."""
+    """A LayerSource of one layer: a fixed random vector per word, whatever its context."""
 
     num_layers = 1
     fingerprint = ""

@@ -1,11 +1,14 @@
 """How far a reader walks: the files of elmokit that an action runs through, cold.
 
-A file counts when a function of it is called; a change is a call into another file than the last.
-Imports are not counted. A training ends at its second step, a report after its first sections.
+A file counts when a function of it is called. A change is a call into another file than the last,
+counted once for each function and file it is reached from: a loop is read once. Imports, and what
+torch calls back for its operators, are not counted. A training ends at its second step, a report
+after its first sections.
 
     python benchmarks/walk.py DATA CORPUS      # DATA holds wnut17, ewt and glove
 """
 
+import inspect
 import sys
 import tempfile
 import threading
@@ -23,24 +26,38 @@ class _EnoughError(Exception):
     """Ends an action once the part that counts has run."""
 
 
+def _is_import(frame: FrameType | None) -> bool:
+    """A module or a class being defined, or what its definition calls, such as a decorator."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(HOME) and not code.co_flags & inspect.CO_OPTIMIZED:
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Walk:
     """Counts files, changes of file and readings of a model, in every thread of an action."""
 
     def __init__(self, last_call: tuple[str, str, int] | None) -> None:
         self.files: set[str] = set()
-        self.num_changes = self.num_models_read = 0
+        self.changes: set[tuple[str, str, str]] = set()
+        self.num_models_read = 0
         self.last_call = last_call
         self._calls = 0
         self._file: dict[int, str] = {}
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         name, function = frame.f_code.co_filename, frame.f_code.co_name
-        if event != "call" or not name.startswith(HOME) or function == "<module>":
+        if event != "call" or not name.startswith(HOME) or _is_import(frame):
+            return
+        if function == "__torch_function__":
             return
         self.files.add(name)
         self.num_models_read += function == "build_bilm"
         thread = threading.get_ident()
-        self.num_changes += self._file.get(thread, name) != name
+        if self._file.get(thread, name) != name:
+            self.changes.add((self._file[thread], name, function))
         self._file[thread] = name
         if self.last_call and (Path(name).name, function) == self.last_call[:2]:
             self._calls += 1
@@ -86,7 +103,7 @@ def main(arguments: Sequence[str]) -> None:
                 lambda: command(
                     "task", "train", "ner", "--train", *sorted(wnut.glob("*train*"))[:1],
                     "--dev", *sorted(wnut.glob("*dev*"))[:1],
-                    "-o", f"{folder}/ner", "--set", f"words.path={data / 'glove'}",
+                    "--out", f"{folder}/ner", "--vectors", data / "glove",
                 ),
                 ("fit.py", "step", 2),
             ),
@@ -103,7 +120,7 @@ def main(arguments: Sequence[str]) -> None:
             walk = Walk(last_call)
             walk.over(action)
             print(
-                f"{title}: {len(walk.files)} files, {walk.num_changes:,} changes of file, "
+                f"{title}: {len(walk.files)} files, {len(walk.changes)} changes of file, "
                 f"{walk.num_models_read} models read"
             )
 

@@ -44,3 +44,27 @@ def test_without_extras_the_core_embeds_and_parquet_names_its_extra(tmp_path: Pa
         "(5, 10)",
         "writing Parquet needs pyarrow: install it with  pip install 'elmokit[parquet]'",
     ]
+
+
+UNNEEDED = ("torch._dynamo", "scipy", "sklearn", "nltk", "matplotlib", "pyarrow", "rich.progress")
+
+
+def test_loading_and_embedding_import_no_compiler_and_no_extra(tmp_path: Path) -> None:
+    """Each of them would cost as much as a good part of torch; see benchmarks/startup.py."""
+    write_bilm_tf_files(tmp_path / "model", BilmTfSpec())
+    (tmp_path / "two.txt").write_text("I like apples.\nShe works for Apple.\n")
+    program = (
+        "import sys, elmokit\n"
+        "elmokit.load()\n"  # the shipped model is native, the other bilm-tf
+        "from elmokit.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        f"print(*(name for name in {UNNEEDED} if name in sys.modules))\n"
+    )
+    arguments = ["embed", "two.txt", "-o", "two.h5", "--model", "model"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "two.h5").exists()
+    assert done.stdout.strip() == ""

@@ -28,3 +28,15 @@ def test_bfloat16_is_fast_where_the_processor_has_instructions_for_it(
     cpuinfo.unlink()
     assert not device.multiplies_bfloat16_fast(torch.device("cpu"))
     assert not device.multiplies_bfloat16_fast(torch.device("meta"))
+
+
+def test_pairs_of_integers_are_fast_with_avx2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(CPUINFO.format(flag="sse2"))
+    monkeypatch.setattr(device, "CPUINFO", cpuinfo)
+    assert device.multiplies_int16_fast(torch.device("cpu"))
+    assert not device.multiplies_int16_fast(torch.device("meta"))
+    cpuinfo.write_text("flags : fpu sse2\n")
+    assert not device.multiplies_int16_fast(torch.device("cpu"))

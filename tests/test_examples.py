@@ -1,6 +1,5 @@
-"""The examples run, here with a tiny untrained model."""
+"""The examples run: as they are, and with a tiny untrained model."""
 
-import re
 import runpy
 import sys
 from pathlib import Path
@@ -19,14 +18,6 @@ def run(
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     return capsys.readouterr().out.splitlines()
-
-
-def test_the_readme_prints_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
-    section = readme.split("## Five lines")[1].split("\n## ")[0]
-    code, shown = re.findall(r"```(?:python)?\n(.*?)```", section, re.DOTALL)[:2]
-    exec(code, {})
-    assert capsys.readouterr().out == shown
 
 
 def test_two_apples_differ_above_the_token_layer(
@@ -56,3 +47,30 @@ def test_the_query_itself_is_the_most_similar_sentence(
     query = "A cat slept on the mat."
     lines = run("similar_sentences.py", [str(text), query, str(model)], monkeypatch, capsys)
     assert lines[0].endswith(query)
+
+
+def test_without_arguments_the_sentences_on_the_topic_of_the_query_come_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = run("similar_sentences.py", [], monkeypatch, capsys)
+    assert len(lines) == 5
+    assert all("rates" in line for line in lines[:2])
+
+
+def test_a_text_without_a_query_prints_the_usage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="TEXT QUERY"):
+        run("similar_sentences.py", ["text.txt"], monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("name", ["two_apples.py", "task_model.py"])
+def test_an_example_runs_without_arguments(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(name, [], monkeypatch, capsys)
+
+
+def test_every_example_is_tested() -> None:
+    tested = Path(__file__).read_text(encoding="utf-8")
+    assert all(f'"{path.name}"' in tested for path in EXAMPLES.glob("*.py"))

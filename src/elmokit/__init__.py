@@ -2,15 +2,20 @@
 
     text -> tokens -> character ids -> token vectors -> biLM layers -> mix -> task
 
->>> elmo = elmokit.load("en-small")                      # doctest: +SKIP
->>> vectors = elmo.embed(["I like apples."])             # doctest: +SKIP
+>>> import elmokit
+>>> elmo = elmokit.load("en-small")
+>>> elmo.embed(["I like apples."])[0].shape
+(4, 512)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.config import CharCnnConfig as CharCnnConfig
+    from elmokit.config import LstmConfig as LstmConfig
     from elmokit.config import ModelConfig as ModelConfig
+    from elmokit.config import WordTableConfig as WordTableConfig
     from elmokit.embed.elmo import Elmo as Elmo
     from elmokit.embed.embedder import CarriedLayers as CarriedLayers
     from elmokit.embed.embedder import Embedder as Embedder
@@ -21,20 +26,28 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLm as BiLm
     from elmokit.model.bilm import BiLmOutput as BiLmOutput
     from elmokit.model.bilm import BiLmState as BiLmState
+    from elmokit.model.lstm import LstmState as LstmState
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
+    from elmokit.model.softmax import OutputWords as OutputWords
+    from elmokit.model.softmax import Softmax as Softmax
+    from elmokit.pretrain.substitutes import Substitutes as Substitutes
+    from elmokit.pretrain.substitutes import substitutes as substitutes
     from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
     from elmokit.pretrain.surprisal.measure import TokenPredictions as TokenPredictions
     from elmokit.pretrain.surprisal.measure import surprisal as surprisal
     from elmokit.serve.page.document import ExplorerPage as ExplorerPage
     from elmokit.serve.page.explore import explore as explore
+    from elmokit.text.characters import Characters as Characters
+    from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import Sentence as Sentence
     from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
     from elmokit.text.token_ids import TokenIds as TokenIds
     from elmokit.text.token_ids import TokenIndexer as TokenIndexer
     from elmokit.text.tokenize import Token as Token
     from elmokit.text.tokenize import tokenize as tokenize
+    from elmokit.text.vocabulary import Vocabulary as Vocabulary
     from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
 
 __version__ = "0.2.0.dev0"
@@ -51,18 +64,29 @@ _HOMES = {
     "BiLm": "elmokit.model.bilm",
     "BiLmOutput": "elmokit.model.bilm",
     "BiLmState": "elmokit.model.bilm",
+    "LstmState": "elmokit.model.lstm",
     "ScalarMix": "elmokit.model.scalar_mix",
+    "substitutes": "elmokit.pretrain.substitutes",
+    "Substitutes": "elmokit.pretrain.substitutes",
     "surprisal": "elmokit.pretrain.surprisal.measure",
     "SentenceSurprisal": "elmokit.pretrain.surprisal.measure",
     "TokenPredictions": "elmokit.pretrain.surprisal.measure",
     "PretrainedModel": "elmokit.weights.pretrained",
+    "OutputWords": "elmokit.model.softmax",
+    "Softmax": "elmokit.model.softmax",
+    "Vocabulary": "elmokit.text.vocabulary",
     "TokenIndexer": "elmokit.text.token_ids",
     "TokenIds": "elmokit.text.token_ids",
+    "Characters": "elmokit.text.characters",
     "Token": "elmokit.text.tokenize",
     "tokenize": "elmokit.text.tokenize",
     "Sentence": "elmokit.text.sentences",
     "SentenceSplitter": "elmokit.text.sentences",
+    "PunktParameters": "elmokit.text.punkt",
     "ModelConfig": "elmokit.config",
+    "LstmConfig": "elmokit.config",
+    "CharCnnConfig": "elmokit.config",
+    "WordTableConfig": "elmokit.config",
     "InputError": "elmokit.errors",
     "explore": "elmokit.serve.page.explore",
     "ExplorerPage": "elmokit.serve.page.document",

@@ -26,6 +26,8 @@ def require(condition: bool, message: str) -> None:
 
 def require_at_most(name: str, value: int, limit: int) -> None:
     """Refuse a size that no model has: files of strangers are not to exhaust memory."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    require(is_whole, f"{name} must be a whole number, got {value!r}")
     require(value <= limit, f"{name} must be at most {limit:,}, got {value:,}")
 
 
@@ -57,6 +59,8 @@ class CharCnnConfig:
         require_at_most("char_cnn.num_characters", self.num_characters, MOST_ROWS)
         require(self.embedding_dim >= 1, "char_cnn.embedding_dim must be at least 1")
         for width, number in self.filters:
+            require_at_most("the width of char_cnn.filters", width, MOST_CHARACTERS)
+            require_at_most("the number of char_cnn.filters", number, WIDEST)
             require(
                 width >= 1 and number >= 1,
                 f"char_cnn.filters: width and number must be at least 1, got [{width}, {number}]",
@@ -75,6 +79,7 @@ class CharCnnConfig:
 
     @property
     def num_filters(self) -> int:
+        """The filters of all widths together: F, the width of the CNN's output."""
         return sum(number for _, number in self.filters)
 
 

@@ -31,6 +31,11 @@ def multiplies_bfloat16_fast(device: torch.device) -> bool:
     return device.type == "cpu" and not {"avx512_bf16", "amx_bf16"}.isdisjoint(_cpu_flags())
 
 
+def multiplies_int16_fast(device: torch.device) -> bool:
+    """Whether the device multiplies and adds 16 pairs of 16-bit integers at once: AVX2."""
+    return device.type == "cpu" and "avx2" in _cpu_flags()
+
+
 def _cpu_flags() -> set[str]:
     """What Linux says about an x86 processor; empty elsewhere."""
     try:

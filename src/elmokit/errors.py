@@ -1,4 +1,6 @@
-"""The one exception a user should ever meet: bad input, said in one sentence."""
+"""The one exception that a user should ever see: bad input, reported in one sentence."""
+
+_LONGEST_MESSAGE = 2000
 
 
 class InputError(ValueError):
@@ -7,6 +9,13 @@ class InputError(ValueError):
     The command line prints the message alone and exits with status 1. Anything else that
     escapes is a defect of elmokit and keeps its traceback.
     """
+
+    def __init__(self, message: str = "") -> None:
+        """A message that quotes a huge value is cut in the middle: the cure stands at its end."""
+        if len(message) > _LONGEST_MESSAGE:
+            half = _LONGEST_MESSAGE // 2
+            message = f"{message[:half]} ... {message[-half:]}"
+        super().__init__(message)
 
 
 def in_one_sentence(error: InputError | OSError) -> str:

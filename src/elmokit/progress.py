@@ -4,9 +4,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 LINE_EVERY_SECONDS = 10.0
 
@@ -27,6 +28,7 @@ class Meter:
         return self.done / max(time.monotonic() - self.started, 1e-9)
 
     def advance(self, amount: int = 1, note: str = "") -> None:
+        """Count ``amount`` more units as done; ``note`` is shown beside them."""
         self.done += amount
         self._show(note)
 
@@ -35,7 +37,7 @@ class Meter:
 
 
 class _Bar(Meter):
-    def __init__(self, title: str, unit: str, total: int | None, progress: Progress) -> None:
+    def __init__(self, title: str, unit: str, total: int | None, progress: "Progress") -> None:
         super().__init__(title, unit, total)
         self.progress = progress
         self.task = progress.add_task(title, total=total, speed="", note="")
@@ -69,6 +71,10 @@ def meter(title: str, unit: str, total: int | None = None, quiet: bool = False) 
     if quiet:
         yield Meter(title, unit, total)
     elif sys.stderr.isatty():
+        # Imported only for a terminal: a pipe should not wait for it.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

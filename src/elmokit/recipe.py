@@ -5,7 +5,7 @@ values in files and frozen dataclasses (or named tuples) in memory.
 """
 
 import dataclasses
-import sys
+import tomllib
 import types
 import typing
 from pathlib import Path
@@ -13,12 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from elmokit.errors import InputError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from elmokit.errors import InputError, reason_of
 
 T = TypeVar("T")
 
@@ -30,8 +25,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not TOML ({error})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not TOML ({reason_of(error)})") from None
 
 
 def apply_setting(values: dict[str, Any], setting: str) -> None:
@@ -49,7 +44,7 @@ def apply_setting(values: dict[str, Any], setting: str) -> None:
         raise InputError(f"--set {setting}: write it as TABLE.NAME=VALUE, as in train.seed=2")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text.strip()
     for name in names[:-1]:
         values = values.setdefault(name, {})

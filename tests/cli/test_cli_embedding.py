@@ -1,6 +1,7 @@
 """The commands embed, info, convert and verify, on a tiny model on disk."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 import elmokit
-from elmokit.cli import app, embedding  # noqa: F401  importing adds the commands
+from elmokit.cli import app, embedding, tidy_up_when_terminated  # noqa: F401  adds the commands
 from elmokit.embed.embedder import WINDOW_TOKENS
 from elmokit.embed.files import command
 from elmokit.embed.files.inputs import Item
@@ -35,6 +36,24 @@ def test_embed_writes_what_the_library_computes(model: Path, tmp_path: Path) -> 
         expected = elmo.layers([["The", "cat", "sat", "."]])[0]
         np.testing.assert_allclose(file["0"][...], expected, atol=1e-5)
         assert json.loads(file["sentence_to_index"][0])["A rose/is."] == "2"
+
+
+def test_embed_takes_a_precision_and_a_number_of_threads(model: Path, tmp_path: Path) -> None:
+    text, out = tmp_path / "in.txt", tmp_path / "out.h5"
+    text.write_text("The cat sat.\n")
+    options = ("-m", model, "--layers", "all", "-q", "--threads", "1", "--precision")
+    assert run("embed", text, "-o", out, *options, "int8").exit_code == 0
+    exact = elmokit.load(model).layers(["The cat sat."])[0]
+    with h5py.File(out) as file:
+        difference = np.abs(file["0"][...] - exact).max()
+    assert 0.0 < difference < 0.05
+    refused = run("embed", text, "-o", tmp_path / "no.h5", *options, "int4")
+    assert isinstance(refused.exception, InputError) and "got 'int4'" in str(refused.exception)
+    assert not (tmp_path / "no.h5").exists()
+
+
+def test_info_says_what_auto_precision_is(model: Path) -> None:
+    assert re.search(r"auto precision +(int8|bfloat16|float32) \(", run("info", model).output)
 
 
 def test_embed_reads_standard_input(model: Path, tmp_path: Path) -> None:
@@ -108,22 +127,25 @@ def test_bad_text_leaves_nothing_half_written(model: Path, tmp_path: Path) -> No
     assert [child.name for child in tmp_path.iterdir()] == ["in.txt"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_run_leaves_nothing(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(inputs: list[str], pretokenized: bool) -> Iterator[Item]:
-        for number in range(WINDOW_TOKENS // 100):  # fills a window, so that it is written
-            yield Item(str(number), "a", ["a"] * 100)
+        for line in range(WINDOW_TOKENS // 100):  # fills a window, so that it is written
+            yield Item(str(line), "a", ["a"] * 100)
         assert list(tmp_path.glob(".out.h5.*.part"))
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
 
-    before = signal.getsignal(signal.SIGTERM)
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr(command, "read_sentences", interrupted)
+    tidy_up_when_terminated()
     try:
         result = run("embed", "-", "-o", tmp_path / "out.h5", "-m", model, "-q")
     finally:
-        signal.signal(signal.SIGTERM, before)
-    assert result.exit_code == 128 + signal.SIGTERM
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert result.exit_code == 128 + number
     assert not list(tmp_path.iterdir())
 
 

@@ -69,7 +69,7 @@ def test_sentences_without_tokens_have_no_vectors(elmo: Elmo) -> None:
 def test_padding_inside_a_sentence_is_refused(elmo: Elmo) -> None:
     ids = batch_to_ids([["a", "b", "c"]])
     ids[0, 1] = 0
-    with pytest.raises(ValueError, match="padding must stand at the end"):
+    with pytest.raises(ValueError, match="padding must be at the end"):
         elmo(ids)
 
 

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from elmokit.embed.elmo import Elmo
 from elmokit.model.bilm import BiLm
+from elmokit.model.kernels.lstm_kernel import LstmFunction, run_packed
+from elmokit.model.kernels.lstm_weights import LstmWeights
 from elmokit.model.lstm import ProjectedLstm
-from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, run_packed
 from elmokit.model.packing import BEGIN_ROW, END_ROW, batch_tokens
 from elmokit.model.scalar_mix import ScalarMix
 

@@ -33,11 +33,17 @@ def test_evidence_lifts_the_words_that_resemble_the_word() -> None:
     model = tiny_lm()
     softmax, vocabulary = model.output_words
     with torch.no_grad():
-        softmax.weight[vocabulary.id_of("river")] = 2 * softmax.weight[vocabulary.id_of("cat")]
-        softmax.bias[vocabulary.id_of("river")] = -60.0  # the context would never give it
-    found = substitutes(model, SENTENCE, 1)
-    assert found.with_word[0].word == "river"
-    assert found.by_context[0].word != "river"
+        softmax.weight[vocabulary.id_of("river")] = softmax.weight[vocabulary.id_of("cat")]
+    found = substitutes(model, SENTENCE, 1, top=100)
+    context, both = (dict(guesses) for guesses in (found.by_context, found.with_word))
+    gains = {word: both[word] - context[word] for word in context}
+    assert max(gains, key=gains.get) == "river"
+    rows = softmax.weight.detach() - softmax.weight.detach().mean(dim=0)
+    cosine = torch.nn.functional.cosine_similarity
+    cat = rows[vocabulary.id_of("cat")]
+    for word in ("dog", "mat"):
+        expected = module.EVIDENCE * float(cosine(rows[vocabulary.id_of(word)], cat, dim=0) - 1)
+        assert gains[word] - gains["river"] == pytest.approx(expected, abs=1e-2)
 
 
 def test_a_word_outside_the_vocabulary_is_no_evidence() -> None:

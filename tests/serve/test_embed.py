@@ -90,7 +90,8 @@ def test_the_model_is_chosen_by_name(client: TestClient) -> None:
 
 
 def test_base64_holds_the_same_numbers(client: TestClient, elmo: Embedder) -> None:
-    answer = embed(client, "application/json; encoding=base64", input=["a b c"]).json()
+    answer = embed(client, "application/json; encoding=base64", input=["a b c", ""]).json()
+    assert answer["results"][1]["vectors"]["shape"] == [0, elmo.dim]
     array = answer["results"][0]["vectors"]
     flat = np.frombuffer(base64.b64decode(array["base64"]), dtype="<f4")
     expected = elmo.embed(["a b c"])[0]
@@ -103,6 +104,11 @@ def test_npy_holds_one_array(client: TestClient, elmo: Embedder) -> None:
     np.testing.assert_allclose(np.load(io.BytesIO(body)), elmo.embed(["a b c"])[0], atol=1e-5)
     body = embed(client, "application/x-npy", input=["a", "b"], pooling="mean").content
     assert np.load(io.BytesIO(body)).shape == (2, elmo.dim)
+    for texts in (["a", "b"], []):
+        accept = {"accept": "application/x-npy"}
+        refused = client.post("/v1/embed", json={"input": texts}, headers=accept)
+        assert refused.status_code == 422
+        assert "accept application/x-npz" in refused.json()["error"]["message"]
 
 
 def test_npz_holds_an_array_for_each_text_and_their_tokens(
@@ -139,6 +145,18 @@ def test_a_stream_that_fails_midway_ends_with_the_error(client: TestClient) -> N
     lines = embed(client, "application/x-ndjson", input=texts).text.splitlines()
     assert json.loads(lines[-1])["error"]["code"] == 413
     assert len(lines) < 22
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["json", "json; encoding=base64", "x-npz", "vnd.apache.arrow.stream", "x-ndjson"],
+)
+def test_every_form_holds_nothing_at_all_and_empty_texts(client: TestClient, accept: str) -> None:
+    for texts in ([], [""], [[]], ["", "a"]):
+        for pooling in (None, "mean"):
+            for layers in (None, "all"):
+                body = {"input": texts, "pooling": pooling, "layers": layers}
+                embed(client, f"application/{accept}", split_sentences=True, **body)
 
 
 def test_a_large_answer_is_written_in_pieces(

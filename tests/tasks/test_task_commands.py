@@ -241,6 +241,16 @@ def test_a_device_that_is_not_there_is_refused_before_any_work(
         load_task(trained, device="abacus")
 
 
+def test_a_task_model_is_loaded_with_the_precision_it_was_trained_with(
+    entities: Path, tiny_elmo_folder: Path, tmp_path: Path
+) -> None:
+    train_task("ner", entities, entities, tmp_path / "run", elmo=tiny_elmo_folder,
+               config=configured("ner", None, SMALL), precision="int8",
+               cache=CacheConfig(tmp_path / "cache"), quiet=True)  # fmt: skip
+    assert json.loads((tmp_path / "run" / "task.json").read_text())["elmo"]["weights"] == "int8"
+    assert load_task(tmp_path / "run").elmo == str(tiny_elmo_folder)
+
+
 def test_a_run_on_rounded_layers_goes_on_with_those_alone(
     entities: Path, tiny_elmo_folder: Path, tmp_path: Path
 ) -> None:
@@ -250,6 +260,6 @@ def test_a_run_on_rounded_layers_goes_on_with_those_alone(
                    config=configured("ner", None, SMALL), cache=cache, quiet=True)  # fmt: skip
 
     train("float16")
-    with pytest.raises(InputError, match="go on with --cache-precision float16"):
+    with pytest.raises(InputError, match="resume it with --cache-precision float16"):
         train("float32")
     train("float16")

@@ -1,7 +1,9 @@
 """The ``elmokit`` command: one function per command, no logic; one file per group."""
 
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -10,7 +12,8 @@ from elmokit.errors import InputError, in_one_sentence
 
 app = typer.Typer(
     name="elmokit",
-    help="Deep contextualized word representations (ELMo): pretrain, embed, plug in, analyse.",
+    help="Deep contextualized word representations (ELMo): "
+    "pretrain, embed, use in task models, analyse.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -22,6 +25,7 @@ app = typer.Typer(
 def root(
     version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
 ) -> None:
+    """Run one of the commands below; without one, only ``--version`` does anything."""
     if version:
         from elmokit import __version__
 
@@ -29,8 +33,36 @@ def root(
         raise typer.Exit
 
 
+def tidy_up_when_terminated() -> None:
+    """A signal ends the command as an error does, so that nothing half-written is left.
+
+    Not in the processes that a command starts: their parent tidies up. A signal that the user has
+    asked to ignore (``nohup``) stays ignored.
+    """
+    parent = os.getpid()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if os.getpid() == parent:
+            sys.exit(128 + number)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+
+def _open_closed_streams() -> None:
+    """What is said to a stream that our starter has closed is said to nobody."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
 def main() -> None:
     """Run the command line; bad input becomes one sentence and exit status 1."""
+    _open_closed_streams()
+    tidy_up_when_terminated()
     # Each module adds its commands to ``app``.
     from elmokit.cli import (  # noqa: F401
         analyse,

@@ -12,6 +12,7 @@ from elmokit.cli.options import (
     Json,
     Markdown,
     Picture,
+    PrecisionOption,
     RunOptions,
     SeenOption,
     with_run_options,
@@ -51,13 +52,14 @@ def pos(
     *,
     data: Annotated[Path, typer.Option(help="Folder of *-{train,dev,test}.conllu with XPOS tags.")],
     train_sentences: Annotated[
-        int | None, typer.Option(help="Use fewer training sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer training sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
     picture: Picture = None,
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Probe each frozen layer for part of speech with a linear classifier (Table 6)."""
     from elmokit.analysis.encoders.opening import Models
@@ -69,7 +71,7 @@ def pos(
         read_pos_data,
     )
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), cache=cache)
     present(result, [pos_table(result)], json, picture, lambda: pos_picture(result), markdown)
 
@@ -83,13 +85,14 @@ def senses(
         str, typer.Option(help="Evaluation sets, separated by commas.")
     ] = "senseval2,senseval3,semeval2007,semeval2013,semeval2015",
     semcor_sentences: Annotated[
-        int | None, typer.Option(help="Use fewer SemCor sentences, for a quick look.")
+        int | None, typer.Option(help="Use fewer SemCor sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
     picture: Picture = None,
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Disambiguate words by the nearest mean vector of a SemCor sense (Table 5)."""
     from elmokit.analysis.encoders.opening import Models
@@ -101,7 +104,7 @@ def senses(
         word_senses,
     )
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     wanted = read_sense_data(data, sets.split(","))
     result = word_senses(encoders, wanted, semcor_sentences, cache=cache)
     present(result, [senses_table(result)], json, picture, lambda: senses_picture(result), markdown)
@@ -113,13 +116,15 @@ def sense_separation(
     *,
     data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
     per_sense: Annotated[
-        int, typer.Option(min=2, help="Occurrences of each sense to draw, and required.")
+        int,
+        typer.Option(min=2, help="Occurrences sampled per sense; lemmas with fewer are left out."),
     ] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     picture: Picture = None,
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Measure how well each layer separates the two main senses of SemCor's nouns and verbs.
 
@@ -134,7 +139,7 @@ def sense_separation(
     )
     from elmokit.analysis.probes.sense_separation import sense_separation as run
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
     result = run(encoders, read_separation_data(data), per_sense, seed)
     table = separation_table(result)
     present(result, [table], json, picture, lambda: separation_picture(result), markdown)
@@ -161,7 +166,7 @@ def perplexity(
     markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
-    """Measure perplexity on held-out text, beside a Kneser-Ney n-gram on the same words."""
+    """Measure perplexity on held-out text, compared with a Kneser-Ney n-gram model."""
     from elmokit.analysis.encoders.opening import Models
     from elmokit.analysis.lm.kneser_ney import parse_seen
     from elmokit.analysis.lm.perplexities import perplexities, perplexity_table
@@ -235,7 +240,7 @@ def efficiency(
         str, typer.Option(help="Shares of the training data, in percent.")
     ] = "0.1,1,10,100",
     pictures: Annotated[
-        Path | None, typer.Option(help="Draw the curves too, into this folder.")
+        Path | None, typer.Option(help="Also draw the curves, into this folder.")
     ] = None,
     json: Json = None,
     markdown: Markdown = False,

@@ -36,26 +36,24 @@ def prepare(
             help="Use this vocabulary: a file of one word per line, or a model's name or path.",
         ),
     ] = None,
-    vocabulary_size: Annotated[int, typer.Option(help="Words in a new vocabulary.")] = 50_000,
-    min_count: Annotated[
-        int, typer.Option(help="Words that occur less often are not targets.")
-    ] = 1,
+    vocabulary_size: Annotated[int, typer.Option(help="Size of a new vocabulary.")] = 50_000,
+    min_count: Annotated[int, typer.Option(help="Leave rarer words out of the vocabulary.")] = 1,
     heldout: Annotated[
         float | None,
         typer.Option(
-            help="Share of the documents to hold out. Default: half a percent, more of a small "
-            "corpus and of each small kind of text, at most about 500,000 tokens."
+            help="Share of the documents to hold out. Default: half a percent, a larger share of "
+            "a small corpus and of small kinds of text; at most about 500,000 tokens."
         ),
     ] = None,
     max_types: Annotated[int, typer.Option(help="Distinct words kept as inputs.")] = 4_000_000,
     max_sentence_tokens: Annotated[int, typer.Option(help="Longer sentences are cut.")] = 400,
     shuffle: Annotated[bool, typer.Option(help="Put the documents in a random order.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of --shuffle.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.")] = 0,
+    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.")] = 0,
 ) -> None:
     """Turn raw text into a corpus that `elmokit train` reads.
 
-    A line is a paragraph, a blank line ends a document.
+    Each line is a paragraph; a blank line ends a document.
     """
     from elmokit.pretrain.corpus.prepare import PrepareConfig, read_target_vocabulary
     from elmokit.pretrain.corpus.prepare import prepare as run

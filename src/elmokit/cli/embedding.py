@@ -1,7 +1,5 @@
 """Commands on models and vectors: embed, info, convert, verify."""
 
-import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +7,12 @@ import typer
 
 from elmokit.cli import app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model
+from elmokit.cli.options import Device, Model, PrecisionOption
 from elmokit.weights.names import DEFAULT_MODEL
 
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="Name or path of a model: folder, zip or .hdf5.")
 ]
-
-
-def _tidy_up_when_terminated() -> None:
-    """A signal ends the command as an error does, so that nothing half-written is left."""
-    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, frame: sys.exit(128 + number))
 
 
 @app.command()
@@ -53,11 +44,13 @@ def embed(
         bool, typer.Option("--float16", help="Half the size, rounded to three digits.")
     ] = False,
     start: Annotated[
-        str, typer.Option(help="State every sentence starts from: fresh or settled.")
+        str, typer.Option(help="Initial LSTM state of every sentence: fresh (zeros) or settled.")
     ] = "fresh",
-    batch_tokens: Annotated[int, typer.Option(help="Tokens computed at once.", min=1)] = 8192,
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens per batch; limits the memory.", min=1)
+    ] = 8192,
     forget_sentences: Annotated[
-        bool, typer.Option("--forget-sentences", help="Leave out the sentences and tokens.")
+        bool, typer.Option("--forget-sentences", help="Do not store the sentences and tokens.")
     ] = False,
     protein: Annotated[
         bool, typer.Option("--protein", help="Inputs are FASTA files; each residue is a token.")
@@ -72,17 +65,32 @@ def embed(
     id_field: Annotated[
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
-    split_char: Annotated[str, typer.Option(help="What separates those fields.")] = "|",
+    split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Keep what is computed beside OUT until it is whole; after a kill, the same "
+            "command continues.",
+        ),
+    ] = False,
+    verify_model: Annotated[
+        bool,
+        typer.Option("--verify", help="First compare the model's files with their checksums."),
+    ] = False,
     device: Device = "cpu",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    precision: PrecisionOption = "float32",
+    num_threads: Annotated[
+        int | None, typer.Option("--threads", help="At most this many threads.", min=1)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Write the vectors of every token: one array per sentence, under the keys 0, 1, 2, ...
+    """Compute one vector per token; write one array per sentence, under the keys 0, 1, 2, ...
 
-    HDF5 files are laid out as AllenNLP's elmo command wrote them.
+    HDF5 files have the layout of AllenNLP's elmo command.
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
-    _tidy_up_when_terminated()
     summary = run_embed(
         inputs,
         out,
@@ -99,7 +107,11 @@ def embed(
             bio_embeddings=bio_embeddings,
             id_field=id_field,
             split_char=split_char,
+            resume=resume,
+            verify=verify_model,
             device=device,
+            precision=precision,
+            num_threads=num_threads,
             quiet=quiet,
         ),
     )
@@ -108,7 +120,7 @@ def embed(
 
 @app.command()
 def info(model: ModelArgument = DEFAULT_MODEL) -> None:
-    """Print what a model is: format, sizes, parameters, layers, vocabulary, licence."""
+    """Describe a model: format, sizes, parameters, layers, vocabulary, licence."""
     from elmokit.weights.info import info as describe
     from elmokit.weights.load import load_pretrained
 
@@ -124,7 +136,7 @@ def convert(
         str | None,
         typer.Option(
             "--format",
-            help="native (safetensors) or bilm-tf (HDF5). Default: the one that MODEL is not in.",
+            help="native (safetensors) or bilm-tf (HDF5). Default: the other format.",
         ),
     ] = None,
     float16: Annotated[bool, typer.Option("--float16", help="Native only: half the size.")] = False,
@@ -137,31 +149,39 @@ def convert(
         ),
     ] = None,
 ) -> None:
-    """Write a model in another format, exactly."""
+    """Convert a model to another format; nothing is rounded unless --float16 is given."""
     from elmokit.embed.files.command import run_convert
 
-    _tidy_up_when_terminated()
     typer.echo(run_convert(model, out, to=format, float16=float16, settle_on=settle))
 
 
 @app.command()
 def verify(
-    model: ModelArgument = DEFAULT_MODEL,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A model by name or path, a corpus or an index.")
+    ] = DEFAULT_MODEL,
     expected: Annotated[
-        Path | None, typer.Option(help="Vectors that another program made with this model.")
+        Path | None, typer.Option(help="Vectors that another program computed with this model.")
     ] = None,
     sentences: Annotated[
-        Path | None, typer.Option(help="Their text, if that file does not contain it.")
+        Path | None,
+        typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
 ) -> None:
-    """Check a model, print the statistics of its layers, compare with another program's vectors.
+    """Compare the files of a model, a corpus or an index with their checksums.
 
-    The exit status is 1 where the vectors differ.
+    Of a model, also print the statistics of its layers, and compare it with another program's
+    vectors. The exit status is 1 where a file is damaged or the vectors differ.
     """
     from elmokit.embed.load import load
+    from elmokit.embed.verify.stored_files import check_stored
     from elmokit.embed.verify.verify import verify as check
 
-    report = check(load(model), expected, sentences)
+    files = check_stored(path)
+    typer.echo(files.line())
+    if files.kind != "model":
+        return
+    report = check(load(path), expected, sentences)
     for line in report.lines():
         typer.echo(line)
     if not report.is_good:

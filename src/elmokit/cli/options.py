@@ -15,17 +15,25 @@ if TYPE_CHECKING:
     from elmokit.tasks.grid import Grid
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
-Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ...")]
+Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
+PrecisionOption = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        help="Of the LSTMs' weights: float32 (exact), bfloat16, int8, or auto, the fastest on this "
+        "processor.",
+    ),
+]
 Picture = Annotated[
-    Path | None, typer.Option("--picture", help="Draw the result too, to this .png or .svg file.")
+    Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
 ]
 Json = Annotated[
     Path | None,
-    typer.Option("--json", help="Write the result as JSON too; - prints JSON in place of tables."),
+    typer.Option("--json", help="Also write the result as JSON; - prints JSON instead of tables."),
 ]
 Markdown = Annotated[
     bool,
-    typer.Option("--markdown", help="Print tables as Markdown on a terminal too, as in a pipe."),
+    typer.Option("--markdown", help="Print tables as Markdown, as is done in a pipe."),
 ]
 SeenOption = Annotated[
     list[str] | None,
@@ -33,7 +41,7 @@ SeenOption = Annotated[
         "--seen",
         metavar="TOKENS[:LANES[:SKIPPED]]",
         help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
-        "train.skip_tokens): the n-gram counts the same text. Repeat it for each run. "
+        "train.skip_tokens); the n-gram is trained on the same text. Repeat it for each run. "
         "Default: the whole corpus.",
     ),
 ]
@@ -50,7 +58,7 @@ class RunOptions:
     model: Model = DEFAULT_MODEL
     files: Annotated[
         list[str] | None,
-        typer.Option(help="Your own training, development and test file (give it three times)."),
+        typer.Option(help="Your own training, development and test file: give it three times."),
     ] = None
     recipe: Annotated[str, typer.Option(help="Settings of the tasks: cpu or paper.")] = "cpu"
     settings: Annotated[
@@ -61,11 +69,13 @@ class RunOptions:
             help="Change a setting of all runs; may be repeated.",
         ),
     ] = None
-    seeds: Annotated[int | None, typer.Option(help="Runs of each kind. Default: by task.")] = None
+    seeds: Annotated[
+        int | None, typer.Option(help="Number of seeds. Default: depends on the task.")
+    ] = None
     minutes: Annotated[
-        float, typer.Option(help="Longest training of one run; 0: as the recipe says.")
+        float, typer.Option(help="Time limit of each run, in minutes; 0: as in the recipe.")
     ] = 0.0
-    jobs: Annotated[int, typer.Option(help="Runs at the same time, one core each.")] = 1
+    jobs: Annotated[int, typer.Option(help="Number of parallel runs, one core each.")] = 1
 
     def grid(self, tasks: Sequence[str]) -> "Grid":
         """The runs of these tasks, still without variants."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import Device, Markdown
 
 if TYPE_CHECKING:
     from elmokit.weights.pretrained import PretrainedModel
@@ -15,7 +16,6 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
 ]
-Device = Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 ...")]
 Model = Annotated[
     str | None,
     typer.Argument(help="A model's name or path; default: en-small, which ships with elmokit."),
@@ -33,7 +33,9 @@ def train(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the run.")] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="RUN", help="Continue this run, stopped or killed."),
+        typer.Option(
+            "--resume", metavar="RUN", help="Resume this run after it was stopped or killed."
+        ),
     ] = None,
     changes: Changes = None,
     device: Device = "cpu",
@@ -56,7 +58,7 @@ def finetune(
     changes: Changes = None,
     device: Device = "cpu",
 ) -> None:
-    """Train a model further on the text of a domain, and measure what it gained."""
+    """Fine-tune a model on the text of a domain; prints the perplexity before and after."""
     from elmokit.pretrain.finetune import finetune as run
 
     result = run(load_with_softmax(model), data, out, changes or [], device)
@@ -79,19 +81,21 @@ def perplexity(
         Literal["fresh", "carried"],
         typer.Option(
             "--start",
-            help="What each sentence starts from: zeros, or the state the last one left.",
+            help="Initial state of each sentence: zeros, or the state after the previous one.",
         ),
     ] = "fresh",
     by_kind: Annotated[
-        bool, typer.Option("--by-kind/--all", help="A row per kind of text, or all text together.")
+        bool,
+        typer.Option("--by-kind/--all", help="One row per kind of text, or all text together."),
     ] = True,
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            "--max-tokens", min=1, help="Measure on a sample of about so many; default: all text."
+            "--max-tokens", min=1, help="Measure on a sample of about this size; default: all text."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
     """Measure perplexity by the full softmax: forward, backward and mean; bits per character.
@@ -99,7 +103,7 @@ def perplexity(
     MODEL needs a softmax over the corpus's vocabulary. To measure another model on the same text,
     prepare the text again with `--vocabulary MODEL` and compare bits per character.
     """
-    from elmokit.analysis.output.tables import Table
+    from elmokit.analysis.output.tables import Table, print_tables
     from elmokit.pretrain.perplexity import HEADER, perplexity_by_kind
 
     found = perplexity_by_kind(load_with_softmax(model, device), data, part, start, max_tokens)
@@ -110,7 +114,7 @@ def perplexity(
         return
     if by_kind and len(found.kinds) > 1:
         title = f"Perplexity on the {part} part of {data}"
-        print(Table(title, HEADER, found.rows()).markdown())
+        print_tables([Table(title, HEADER, found.rows())], markdown)
     print(found.overall)
     print(f"{found.overall.bits_per_character:.3f} bits per character")
 
@@ -125,10 +129,10 @@ def predict(
         str | None,
         typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many words.")] = 10,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 10,
     device: Device = "cpu",
 ) -> None:
-    """Predict the word in a blank: by what stands before it, after it, and both."""
+    """Predict the word in a blank: from the words before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
 
     *names, text = words
@@ -150,7 +154,7 @@ def export(
     ] = "native",
     to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
     which: Annotated[
-        Literal["best", "latest"], typer.Option("--which", help="Which checkpoint.")
+        Literal["best", "latest"], typer.Option("--which", help="Which checkpoint to export.")
     ] = "best",
     float16: Annotated[
         bool, typer.Option("--float16", help="Store half precision (native only).")
@@ -158,11 +162,13 @@ def export(
     card: Annotated[
         list[str] | None,
         typer.Option(
-            "--card", metavar="NAME=TEXT", help="A fact to keep with it: licence, corpus ..."
+            "--card",
+            metavar="NAME=TEXT",
+            help="A fact to store with the model: licence, corpus ...",
         ),
     ] = None,
 ) -> None:
-    """Write a run's model in a form that others can load."""
+    """Write the model of a run as a folder that others can load."""
     from elmokit.pretrain.export import as_format
     from elmokit.pretrain.export import export as write
 
@@ -177,14 +183,14 @@ def plot(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folder of a training run, or its log.jsonl; then the runs that continued it."
+            help="Folder of a training run, or its log.jsonl; add the runs that continued it."
         ),
     ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Picture to write: .png, .svg or .pdf.")
     ] = Path("run.png"),
 ) -> None:
-    """Draw a run's perplexity, loss and learning rate."""
+    """Plot a run's perplexity, loss and learning rate."""
     from elmokit.pretrain.plot import plot_runs
 
     plot_runs(runs, out)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import app
+from elmokit.cli.options import Device, PrecisionOption
 
 task_app = typer.Typer(
     help="Train, evaluate and use the six task models, with and without ELMo.",
@@ -20,18 +21,17 @@ ItsModel = Annotated[
     typer.Option(
         "-m",
         "--model",
-        help="The ELMo model that it was trained with, if that was moved since.",
+        help="The ELMo model that it was trained with, if its files have moved.",
     ),
 ]
 OldModel = Annotated[str | None, typer.Option("--elmo", hidden=True)]
-"""What --model was called at first."""
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 ...")]
+"""The former name of --model."""
 
 
 @task_app.command()
 def train(
     name: Annotated[str, typer.Argument(help="ner, sentiment, entailment, srl, coref or squad.")],
-    train: Annotated[list[Path], typer.Option(help="Training file; give it again for several.")],
+    train: Annotated[list[Path], typer.Option(help="Training file; may be repeated.")],
     dev: Annotated[list[Path], typer.Option(help="Development file, used for early stopping.")],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder for the run; an interrupted run resumes.")
@@ -66,10 +66,10 @@ def train(
         ),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder in which the biLM's layers are kept.")
+        Path | None, typer.Option(help="Folder in which the biLM's layers are stored.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep no layers; run the biLM in every epoch.")
+        bool, typer.Option("--no-cache", help="Store no layers; run the biLM in every epoch.")
     ] = False,
     cache_precision: Annotated[
         str, typer.Option(help="float32 (exact), or float16 (half the size, rounded).")
@@ -78,6 +78,7 @@ def train(
         float, typer.Option(help="Largest size of the cache folder.")
     ] = 20.0,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
     elmo: OldModel = None,
     finetuned: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -96,6 +97,7 @@ def train(
         config=configured(name, recipe, [*given, *(settings or [])]),
         cache=CacheConfig(cache, not no_cache, cache_precision, cache_gigabytes),
         device=device,
+        precision=precision,
     )
     print(trained.summary(out))
 

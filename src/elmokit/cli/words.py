@@ -8,7 +8,7 @@ import typer
 from elmokit.cli import app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Json, Markdown, Model, Picture
+from elmokit.cli.options import Device, Json, Markdown, Model, Picture, PrecisionOption
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -38,6 +38,7 @@ def demo(
     model: Model = DEFAULT_MODEL,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Compare two words of two senses each at every layer: a first look at what ELMo does."""
     from elmokit.analysis.encoders.opening import open_encoder
@@ -47,7 +48,7 @@ def demo(
     from elmokit.analysis.words.demo import demo_picture, demo_tables
     from elmokit.figures import can_draw
 
-    result = run(open_encoder(model, device))
+    result = run(open_encoder(model, device, precision))
     print_tables(demo_tables(result), markdown)
     if can_draw():
         write_picture(demo_picture(result), picture)
@@ -58,7 +59,10 @@ def demo(
 
 @app.command(cls=accepting(FORMER_PICTURE))
 def compare(
-    word: Annotated[str, typer.Argument(help="A word that stands once in each sentence.")],
+    word: Annotated[
+        str,
+        typer.Argument(help="A word of each sentence, marked as *word* where it occurs twice."),
+    ],
     sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,
@@ -66,6 +70,7 @@ def compare(
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Compare occurrences of a word by their cosine similarity, layer by layer."""
     from elmokit.analysis.encoders.opening import open_encoder
@@ -78,7 +83,7 @@ def compare(
     from elmokit.text.static_vectors import read_static_vectors
 
     vectors = read_static_vectors(static) if static else None
-    result = compare_occurrences(open_encoder(model, device), word, sentences, vectors)
+    result = compare_occurrences(open_encoder(model, device, precision), word, sentences, vectors)
     table = comparison_table(result)
     present(result, [table], json, picture, lambda: comparison_picture(result), markdown)
 
@@ -99,13 +104,19 @@ def index(
     ] = None,
     pretokenized: Pretokenized = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Index every token of a text, for `elmokit neighbours`."""
     from elmokit.analysis.encoders.opening import open_encoder
     from elmokit.analysis.words.index import index_texts
 
     report = index_texts(
-        open_encoder(model, device), texts, out, parse_layers(layers), tokens, pretokenized
+        open_encoder(model, device, precision),
+        texts,
+        out,
+        parse_layers(layers),
+        tokens,
+        pretokenized,
     )
     typer.echo(
         f"{out}: {report.num_tokens:,} tokens of {report.num_sentences:,} sentences, layers "
@@ -131,11 +142,12 @@ def neighbours(
     ],
     model: Encoder = DEFAULT_MODEL,
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
-    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many neighbours.")] = 5,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of neighbours.")] = 5,
     static: Static = None,
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Find the nearest neighbours of a word in its context, and of its static vector (Table 4)."""
     from elmokit.analysis.encoders.opening import open_encoder
@@ -143,7 +155,7 @@ def neighbours(
     from elmokit.analysis.words.index import open_index
     from elmokit.analysis.words.neighbours import context_neighbours, neighbours_tables
 
-    encoder = open_encoder(model, device)
+    encoder = open_encoder(model, device, precision)
     result = context_neighbours(open_index(index), encoder, sentence, layer, top, static)
     present(result, neighbours_tables(result), json, markdown=markdown)
 
@@ -164,6 +176,7 @@ def occurrences(
     json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """List all occurrences of a word by their sense in SemCor, and draw them as points (PCA)."""
     from elmokit.analysis.encoders.opening import open_encoder
@@ -176,7 +189,7 @@ def occurrences(
     )
 
     found = read_occurrences(data, word, text or ())
-    result = sense_map(open_encoder(model, device), word, found, layer)
+    result = sense_map(open_encoder(model, device, precision), word, found, layer)
     table = sense_map_table(result)
     present(result, [table], json, picture, lambda: sense_map_picture(result), markdown)
 

@@ -1,4 +1,4 @@
-"""The names of the programs users come from: change the import line and go on.
+"""The names of the programs users come from: change the import line, keep the rest.
 
     elmokit.compat.allennlp           Elmo, batch_to_ids, ScalarMix, ElmoEmbedder
     elmokit.compat.bilm               Batcher, TokenBatcher, BidirectionalLanguageModel, ...

@@ -96,7 +96,9 @@ class ScalarMix(nn.Module):
 
 
 class Elmo(nn.Module):
-    """``elmo(character_ids)["elmo_representations"]``: as before, minus the hidden state.
+    """AllenNLP's ``Elmo``, without the hidden state that it kept between calls.
+
+    ``elmo(character_ids)["elmo_representations"]`` is a list of (B, T, D) tensors.
 
     Works under ``nn.DataParallel`` (the replicas are tested on the CPU alone) and
     ``torch.compile``, which leaves the biLM as it is and compiles the mixes.
@@ -196,7 +198,14 @@ class Elmo(nn.Module):
 
 
 class ElmoEmbedder:
-    """``embed_sentence`` and friends; without files, the model that ships with elmokit."""
+    """Computes the layers of tokenised sentences as NumPy arrays, each sentence on its own.
+
+    Args:
+        options_file: options.json of the model.
+        weight_file: its .hdf5 weights, or any model that elmokit reads; without both files the
+            model that ships with elmokit is used.
+        cuda_device: the number of a GPU; -1 is the CPU.
+    """
 
     def __init__(
         self,
@@ -217,12 +226,16 @@ class ElmoEmbedder:
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Vectors]:
+        """Return one array (L + 1, T, D) per tokenised sentence, in order."""
         return self.embedder.layers(batch)
 
     def embed_sentences(
         self, sentences: Iterable[Sequence[str]], batch_size: int = DEFAULT_BATCH_SIZE
     ) -> Iterator[Vectors]:
-        """In order. ``batch_size`` is accepted; sentences are grouped by their length anyway."""
+        """Yield one array (L + 1, T, D) per sentence, in order.
+
+        ``batch_size`` is accepted and has no effect: sentences are grouped by length.
+        """
         return self.embedder.stream_layers(sentences)
 
     def batch_to_embeddings(self, batch: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
@@ -245,7 +258,7 @@ class ElmoEmbedder:
         forget_sentences: bool = False,
         use_sentence_keys: bool = False,
     ) -> None:
-        """One tokenised sentence a line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
+        """One tokenised sentence per line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
 
         With ``use_sentence_keys`` a sentence that comes twice is written once (its vectors are
         the same), and a slash in a key becomes an underscore.

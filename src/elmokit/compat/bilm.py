@@ -44,6 +44,7 @@ class Batcher:
         self._characters = Utf8Characters(max_token_length)
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """Return the character ids of a batch of tokenised sentences."""
         shape = len(sentences), _longest(sentences) + 2, self._characters.max_characters
         ids = np.zeros(shape, dtype=np.int64)
         for row, sentence in enumerate(sentences):
@@ -60,6 +61,7 @@ class TokenBatcher:
         self._id_of = {word: number for number, word in enumerate(_words(self._path))}
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
+        """Return the word ids of a batch of tokenised sentences."""
         ids = np.zeros((len(sentences), _longest(sentences) + 2), dtype=np.int64)
         for row, sentence in enumerate(sentences):
             wrapped = [BEGIN_OF_SENTENCE, *sentence, END_OF_SENTENCE]
@@ -77,6 +79,8 @@ class TokenBatcher:
 
 
 class BilmOps(TypedDict):
+    """What ``BidirectionalLanguageModel`` returns, under bilm-tf's keys."""
+
     lm_embeddings: Tensor  # (B, L + 1, T, D), without the markers
     lengths: Tensor  # (B,)
     token_embeddings: Tensor  # (B, T + 2, P)
@@ -84,7 +88,7 @@ class BilmOps(TypedDict):
 
 
 class BidirectionalLanguageModel:
-    """Called with ids, it computes at once; every sentence starts from zeros."""
+    """bilm-tf's biLM, computed when it is called with ids; every sentence starts from zeros."""
 
     def __init__(
         self,
@@ -96,7 +100,7 @@ class BidirectionalLanguageModel:
     ) -> None:
         """``max_batch_size`` is accepted; a batch may have any size."""
         if not use_character_inputs and embedding_weight_file is None:
-            raise InputError("token ids as inputs need the embedding_weight_file they stand for")
+            raise InputError("token ids as inputs need the embedding_weight_file that they index")
         pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
         self._bilm, self._indexer = pretrained.bilm, pretrained.indexer
         self._vectors = None
@@ -111,7 +115,7 @@ class BidirectionalLanguageModel:
 
     @torch.no_grad()
     def __call__(self, ids: Ids | Tensor) -> BilmOps:
-        """What ``Batcher`` or ``TokenBatcher`` made of a batch."""
+        """Compute the layers of a batch; ``ids`` come from ``Batcher`` or ``TokenBatcher``."""
         given = torch.as_tensor(ids).long().to(self._bilm.device)
         if self._vectors is None:
             batch = batch_character_ids(given, self._indexer)
@@ -133,6 +137,8 @@ class BidirectionalLanguageModel:
 
 
 class WeightedLayers(TypedDict):
+    """What ``weight_layers`` returns: bilm-tf's two keys and the module that was trained."""
+
     weighted_op: Tensor  # (B, T, D)
     regularization_op: Tensor
     mix: ScalarMix  # whose parameters the task trains
@@ -146,7 +152,7 @@ def weight_layers(
     do_layer_norm: bool = False,
     mix: ScalarMix | None = None,
 ) -> WeightedLayers:
-    """One trainable mix of the layers, times gamma.
+    """Mix the layers with trainable weights and gamma.
 
     TensorFlow shared the weights of one ``name`` through a variable scope; here the ``mix`` of
     an earlier result is passed on. Layer norm is per token, never over the batch.
@@ -198,7 +204,7 @@ def _longest(sentences: Sequence[Sequence[str]]) -> int:
 
 
 def _words(path: Path) -> list[str]:
-    """Any list of words, one a line; ``<UNK>`` need not be among them."""
+    """Any list of words, one per line; ``<UNK>`` need not be among them."""
     with open(path, encoding="utf-8", newline="\n") as lines:
         words = [line.strip() for line in lines]
     while words and not words[-1]:

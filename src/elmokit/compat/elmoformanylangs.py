@@ -11,10 +11,10 @@ AVERAGE, ALL_LAYERS = -1, -2
 
 
 class Embedder:
-    """Any model that elmokit reads, a folder of theirs first of all."""
+    """ELMoForManyLangs' ``Embedder``; reads its models, and any other that elmokit reads."""
 
     def __init__(self, model_dir: str | Path, batch_size: int = 64) -> None:
-        """``batch_size`` is accepted; sentences are grouped by their length anyway."""
+        """``batch_size`` is accepted and has no effect: sentences are grouped by length."""
         self.model_dir = model_dir
         self.batch_size = batch_size
         self.embedder = ElmokitEmbedder(load_pretrained(model_dir, need_softmax=False))
@@ -22,7 +22,7 @@ class Embedder:
     def sents2elmo(
         self, sents: Sequence[Sequence[str]], output_layer: int = AVERAGE
     ) -> list[Vectors]:
-        """One array a sentence, in order: (T, D), or (L + 1, T, D) for all layers.
+        """One array per sentence, in order: (T, D), or (L + 1, T, D) for all layers.
 
         ``output_layer``: 0 the tokens, 1 and 2 the LSTMs, -1 the average, -2 all of them.
         """

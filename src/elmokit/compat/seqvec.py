@@ -33,9 +33,17 @@ def get_embeddings(
     batchsize: int = 15000,
     per_protein: bool = False,
 ) -> Iterator[tuple[str, Vectors]]:
-    """(id, (residues, D)) of every protein; one (D,) with ``per_protein``.
+    """Yield (id, vectors) for every protein, in the order of the files.
 
-    ``seq_dir``: a FASTA file, or a folder with files named ``*fasta*`` at any depth.
+    Args:
+        seq_dir: a FASTA file, or a folder with files named ``*fasta*`` at any depth.
+        model_dir: SeqVec's folder, or any model that elmokit reads.
+        split_char: separates the fields of a header.
+        id_field: the field that is the id, from 0; -1: the whole header.
+        cpu: do not use a GPU even if there is one.
+        layer: sum, all (concatenated), CNN, LSTM1 or LSTM2.
+        batchsize: residues per batch.
+        per_protein: one mean vector (D,) per protein, instead of (residues, D).
     """
     import torch
 
@@ -59,7 +67,7 @@ def get_embeddings(
 def save_from_generator(
     emb_path: Path, per_protein: bool, the_generator: Iterable[tuple[str, Vectors]]
 ) -> None:
-    """.h5 or .npz by id; .npy (one matrix, ids in .json beside it) for ``per_protein`` only."""
+    """Write a .h5 or .npz file by id; or, ``per_protein`` only, .npy (one matrix, ids in .json)."""
     if emb_path.suffix == ".npy":
         if not per_protein:
             raise InputError(f"{emb_path}: .npy is one matrix: use .h5 or .npz, or --protein")
@@ -86,18 +94,18 @@ def _fasta_files(path: Path) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """SeqVec's own options; ``--protein`` means one mean vector a protein, as it did there."""
+    """Run SeqVec's command line, where ``--protein`` means one mean vector per protein."""
     parser = argparse.ArgumentParser(description="ELMo vectors of proteins in FASTA files.")
     parser.add_argument("-i", "--input", type=Path, required=True)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=Path("model"))
-    parser.add_argument("--protein", action="store_true", help="one mean vector a protein")
+    parser.add_argument("--protein", action="store_true", help="one mean vector per protein")
     parser.add_argument("--batchsize", type=int, default=15000, help="residues at once")
     parser.add_argument("--split-char", default="|")
     parser.add_argument("--id", type=int, default=1, help="field of the header; -1: all of it")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--layer", choices=list(LAYERS), default="sum")
-    parser.add_argument("--silent", action="store_true", help="accepted; it never talks")
+    parser.add_argument("--silent", action="store_true", help="accepted; has no effect")
     options = parser.parse_args(arguments)
     embeddings = get_embeddings(
         options.input, options.model, options.split_char, options.id, options.cpu,

@@ -19,19 +19,23 @@ Layers = Literal["average", "top", "all"]
 
 
 class Candidates(TypedDict):
+    """The words that one direction proposes for one place, best first."""
+
     candidates: list[int]  # rows of the softmax, best first
     candidate_words: list[str]
     logp: list[float]  # probabilities, in spite of the name
 
 
 class Substitutes(TypedDict):
+    """One token and what each direction proposes in its place."""
+
     word: str
-    forward: Candidates  # guessed from what stands before
-    backward: Candidates  # guessed from what stands after
+    forward: Candidates  # predicted from the words before
+    backward: Candidates  # predicted from the words after
 
 
 class ElmoModel:
-    """``load`` a model, then ask for vectors as one array, zero beyond each sentence's end."""
+    """simple_elmo's ``ElmoModel``: vectors as one array, zero beyond each sentence's end."""
 
     def __init__(self) -> None:
         self._embedder: Embedder | None = None
@@ -39,9 +43,10 @@ class ElmoModel:
     def load(
         self, directory: str | Path, max_batch_size: int = 32, limit: int = 100, full: bool = False
     ) -> str:
-        """A folder, a zip or any other model. ``max_batch_size`` and ``limit`` are accepted.
+        """Load a folder, a zip or any other model that elmokit reads.
 
-        ``full`` reads the softmax too, which ``get_elmo_substitutes`` needs.
+        ``full`` reads the softmax too, which ``get_elmo_substitutes`` needs. ``max_batch_size`` and
+        ``limit`` are accepted and have no effect.
         """
         self._embedder = Embedder(load_pretrained(directory, need_softmax=full))
         self.batch_size = max_batch_size
@@ -84,9 +89,9 @@ class ElmoModel:
     def get_elmo_substitutes(
         self, data: Sequence[Sentence], topn: int = 3, nodelimiters: bool = True
     ) -> list[list[Substitutes]]:
-        """What the two language models would have put in each word's place, best first.
+        """The words that each direction predicts in the place of every word, best first.
 
-        ``nodelimiters`` keeps the sentence markers out of the answers.
+        ``topn`` is their number; ``nodelimiters`` leaves out the sentence markers.
         """
         embedder = self._loaded()
         words = embedder.pretrained.output_words

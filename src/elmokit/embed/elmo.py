@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Sentence, all_tokens
+from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.model.eager import runs_eagerly
+from elmokit.model.kernels.choice import PrecisionName, usable_precision
 from elmokit.model.packing import TokenBatch, batch_tokens
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.text.token_ids import TokenIndexer
@@ -34,6 +36,7 @@ class Elmo(nn.Module):
         trainable: let the task's gradient into the biLM.
         initial_weights: of the mixes, before their softmax; default: all layers alike.
         trainable_mix: False keeps weights and gamma as they are.
+        precision: of the frozen biLM, as in ``elmokit.load``; default: float32, or the Embedder's.
 
     Saved with its task model's ``state_dict``. Under ``torch.compile`` the biLM runs eagerly and
     the mixes are compiled; under ``torch.autocast`` the biLM keeps its own precision. Copies and
@@ -52,9 +55,22 @@ class Elmo(nn.Module):
         trainable: bool = False,
         initial_weights: Sequence[float] | None = None,
         trainable_mix: bool = True,
+        precision: PrecisionName | None = None,
     ) -> None:
         super().__init__()
         bilm, self.indexer = _bilm_and_indexer(model)
+        if precision is not None:
+            if isinstance(model, Embedder):
+                raise InputError(
+                    f"this Embedder has precision {model.precision!r}; give precision to "
+                    f"elmokit.load, or give Elmo the model's name"
+                )
+            bilm.set_precision(usable_precision(precision, bilm.device))
+        if trainable and bilm.precision != "float32":
+            raise InputError(
+                f"a trainable biLM has float32 weights, got precision {bilm.precision!r}; leave "
+                f"precision out, or trainable"
+            )
         self.bilm = bilm.requires_grad_(trainable)
         self.mixes = nn.ModuleList(
             ScalarMix(

@@ -29,10 +29,13 @@ from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.kernels.choice import PrecisionName, require_precision, usable_precision
+from elmokit.model.kernels.narrow import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
+from elmokit.threads import limited_threads, require_num_threads
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -68,18 +71,37 @@ class CarriedLayers(NamedTuple):
 
 
 class Embedder:
-    """A loaded model.
+    """A loaded model, as ``elmokit.load`` returns it.
 
-    >>> elmo = elmokit.load("en-small")                          # doctest: +SKIP
-    >>> elmo.embed(["I like apples."])[0].shape                  # doctest: +SKIP
+    >>> import elmokit
+    >>> elmo = elmokit.load("en-small")
+    >>> elmo.embed(["I like apples."])[0].shape
     (4, 512)
 
-    Can be pickled and copied; the copy starts with an empty word cache.
+    It can be pickled and copied; a copy starts with an empty word cache.
+
+    Args:
+        pretrained: the model, as ``elmokit.weights.load.load_pretrained`` returns it.
+        precision: of the LSTMs' weights, as in ``elmokit.load``.
+        num_threads: the most threads that a call uses, as in ``elmokit.load``.
+        cache_bytes: memory for the vectors of distinct words, which are computed once.
     """
 
-    def __init__(self, pretrained: PretrainedModel, *, cache_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(
+        self,
+        pretrained: PretrainedModel,
+        *,
+        precision: PrecisionName = "float32",
+        num_threads: int | None = None,
+        cache_bytes: int = DEFAULT_BYTES,
+    ) -> None:
+        require_precision(precision)
+        require_num_threads(num_threads)
         self.pretrained = pretrained
+        self.num_threads = num_threads
         self.bilm: BiLm = pretrained.bilm.eval()
+        self._asked_precision = precision
+        self.bilm.set_precision(usable_precision(precision, self.bilm.device))
         self.indexer: TokenIndexer = pretrained.indexer
         self._cache = WordCache(self.bilm.encoder, self.indexer, cache_bytes)
 
@@ -95,8 +117,13 @@ class Embedder:
 
     @property
     def device(self) -> torch.device:
-        """Where the model runs; vectors come back as NumPy arrays wherever it is."""
+        """Where the model runs; the vectors are NumPy arrays on any device."""
         return self.bilm.device
+
+    @property
+    def precision(self) -> Precision:
+        """Of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
+        return self.bilm.precision
 
     @property
     def source(self) -> str:
@@ -110,11 +137,13 @@ class Embedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Names the weights and how tokens are spelled: equal only for models with equal vectors.
+        """A checksum of weights, their precision and token ids.
 
-        Made once; a model that is trained further needs a new Embedder.
+        Equal only for models with equal vectors.
+
+        Computed once; a model that is trained further needs a new Embedder.
         """
-        return fingerprint(self.pretrained)
+        return fingerprint(self.pretrained, self.precision)
 
     def __repr__(self) -> str:
         return f"Embedder({self.source!r}, layers={self.num_layers}, dim={self.dim})"
@@ -125,7 +154,7 @@ class Embedder:
         raise AttributeError(f"an elmokit Embedder has no {name!r}{hint}")
 
     def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Refused with the names of what to call: one method has one kind of result."""
+        """Not supported; the error names the methods to call instead."""
         raise InputError(
             "an Embedder is not called: use embed (one vector per token), layers (all layers) or "
             "pool (one vector per sentence); inside a PyTorch model use elmokit.Elmo"
@@ -134,7 +163,9 @@ class Embedder:
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model to a device (``"auto"``: a GPU where there is one)."""
         self.bilm.to(usable_device(device))
+        self.bilm.set_precision(usable_precision(self._asked_precision, self.bilm.device))
         self.__dict__.pop("_settled", None)
+        self.__dict__.pop("fingerprint", None)
         return self
 
     def save(self, folder: str | Path, *, dtype: StorageType = "float32") -> None:
@@ -149,21 +180,35 @@ class Embedder:
         write_native(self.pretrained, Path(folder), dtype)
 
     def tokenize(self, text: str) -> list[Token]:
-        """Our tokens of raw text, with their character offsets."""
+        """Split raw text into tokens with their character offsets.
+
+        >>> import elmokit
+        >>> elmokit.load("en-small").tokenize("Don't!")[0]
+        Token(text='Do', start=0, end=2)
+        """
         return tokenize(text)
 
     def tokens_of(self, sentence: Sentence) -> list[str]:
-        """The tokens that a sentence's vectors stand for."""
+        """The tokens of a sentence, one for each of its vectors."""
         return tokens_of(sentence)
 
     def settle(self, sentences: Iterable[Sentence]) -> None:
-        """Make ``start="settled"`` the state that a few dozen sentences of yours leave behind."""
+        """Compute the state of ``start="settled"`` from your own text.
+
+        Args:
+            sentences: a few dozen sentences in the language of the model, in their order.
+        """
         self.pretrained.settled = settle(self, list(all_tokens(sentences)))
         self.__dict__.pop("_settled", None)
 
     def cache_words(self, words: Iterable[str]) -> None:
-        """Encode a vocabulary now and keep it; words outside it still work."""
-        self._cache.keep(tokens_of(list(words)))
+        """Encode words in advance and keep them in the word cache; other words still work.
+
+        Args:
+            words: the vocabulary, each word as a token.
+        """
+        with limited_threads(self.num_threads):
+            self._cache.keep(tokens_of(list(words)))
 
     def embed(
         self,
@@ -174,15 +219,16 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
         show_progress: bool = False,
     ) -> list[Vectors]:
-        """One array (T, D) per sentence; (T, (L + 1) D) for ``mix="concat"``.
+        """Compute one array (T, D) per sentence; (T, (L + 1) D) for ``mix="concat"``.
 
         Args:
-            sentences: strings, tokenised by elmokit, or lists of tokens, taken as they are.
+            sentences: strings, which elmokit tokenises, or lists of tokens, used as given.
             mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, a layer's number (-1 is the
                 last), or ``Mix(weights, gamma)``.
-            start: what every sentence starts from, ``"fresh"`` or ``"settled"``.
-            batch_tokens: tokens computed at once; bounds the memory.
-            show_progress: a progress bar on a terminal, plain lines elsewhere.
+            start: the initial state of every sentence: ``"fresh"`` (zeros), ``"settled"`` (a fixed,
+                warmed-up state), or a state with one row.
+            batch_tokens: tokens per batch; limits the memory.
+            show_progress: show a progress bar on a terminal, plain lines elsewhere.
         """
         mix = checked_mix(mix, self.num_layers)
         return self._compute(list(all_tokens(sentences)), mix, start, batch_tokens, show_progress)
@@ -195,7 +241,14 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
         show_progress: bool = False,
     ) -> list[Vectors]:
-        """One array (L + 1, T, D) per sentence: token layer first, top LSTM last."""
+        """Compute one array (L + 1, T, D) per sentence: the token layer first, the top LSTM last.
+
+        The arguments are those of ``embed``.
+
+        >>> import elmokit
+        >>> elmokit.load("en-small").layers(["I like apples."])[0].shape
+        (3, 4, 512)
+        """
         return self._compute(list(all_tokens(sentences)), None, start, batch_tokens, show_progress)
 
     def embed_text(
@@ -208,13 +261,19 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
         show_progress: bool = False,
     ) -> list[EmbeddedText]:
-        """Tokens, their character offsets and their vectors together, one result per text.
+        """Compute tokens, character offsets and vectors together, one result per text.
 
         Args:
-            split_sentences: read each sentence of a paragraph on its own, as the model was
-                trained; otherwise a text is one sentence.
+            texts: strings, or lists of tokens (which have no offsets).
+            split_sentences: split each text into sentences and embed them one by one, as the model
+                was trained; otherwise a text is one sentence.
 
         The other arguments are those of ``embed``.
+
+        >>> import elmokit
+        >>> text = elmokit.load("en-small").embed_text(["It rained."])[0]
+        >>> text.tokens, text.offsets, text.vectors.shape
+        (['It', 'rained', '.'], [(0, 2), (3, 9), (9, 10)], (3, 512))
         """
         mix = checked_mix(mix, self.num_layers)
         pieces = [
@@ -243,9 +302,10 @@ class Embedder:
         start: Start = "fresh",
         batch_tokens: int = BATCH_TOKENS,
     ) -> Tensor:
-        """One tensor (B, L + 1, T, D) on the model's device, as a PyTorch model reads it.
+        """Compute all layers as one padded tensor (B, L + 1, T, D) on the model's device.
 
-        Zero beyond each sentence's length; no gradient.
+        It is zero beyond each sentence's length and has no gradient. The arguments are those of
+        ``embed``.
         """
         tokens = list(all_tokens(sentences))
         longest = max(map(len, tokens), default=0)
@@ -264,7 +324,14 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
         window_tokens: int = WINDOW_TOKENS,
     ) -> Iterator[Vectors]:
-        """``embed`` for any amount of input: vectors in order, memory bounded by the window."""
+        """``embed`` for inputs of any size: yields one array per sentence, in order.
+
+        Args:
+            window_tokens: sentences are read, and sorted by length, this many tokens at a time;
+                limits the memory.
+
+        The other arguments are those of ``embed``.
+        """
         mix = checked_mix(mix, self.num_layers)
         return self._stream(sentences, mix, start, batch_tokens, window_tokens)
 
@@ -276,7 +343,7 @@ class Embedder:
         batch_tokens: int = BATCH_TOKENS,
         window_tokens: int = WINDOW_TOKENS,
     ) -> Iterator[Vectors]:
-        """``layers`` for any amount of input."""
+        """``layers`` for inputs of any size; see ``stream``."""
         return self._stream(sentences, None, start, batch_tokens, window_tokens)
 
     def pool(
@@ -287,10 +354,19 @@ class Embedder:
         *,
         start: Start = "fresh",
     ) -> Vectors:
-        """(N, D): one vector per sentence, zeros for an empty one.
+        """Compute one vector per sentence, (N, D); zeros for an empty sentence.
 
-        ``"mean"`` and ``"max"`` run over its tokens. ``"ends"`` joins where each direction has
-        read it all: the forward half of the last token and the backward half of the first.
+        Args:
+            sentences: strings or lists of tokens.
+            how: ``"mean"`` or ``"max"`` over the tokens; or ``"ends"``: the forward half of the
+                last token and the backward half of the first, where each direction has read the
+                whole sentence.
+            mix: as for ``embed``.
+            start: as for ``embed``.
+
+        >>> import elmokit
+        >>> elmokit.load("en-small").pool(["I like apples.", "Yes!"]).shape
+        (2, 512)
         """
         require_pooling(how)
         dim = mixed_dim(mix, self.num_layers, self.dim)
@@ -301,10 +377,17 @@ class Embedder:
         return np.stack(pooled) if pooled else np.zeros((0, dim), dtype=np.float32)
 
     def carry(self, sentences: Sequence[Sentence], state: BiLmState | None = None) -> CarriedLayers:
-        """Layers of sentences that continue from a state, as the old programs did.
+        """Compute the layers of sentences that continue from a state, as the old programs did.
 
-        Row i of the state belongs to sentence i of every call. Further sentences start from
-        zeros, and rows without a sentence stay as they are.
+        Args:
+            sentences: one batch.
+            state: what an earlier call returned; row i belongs to sentence i of every call. None:
+                zeros. Sentences without a row start from zeros; rows without a sentence are kept.
+
+        >>> import elmokit
+        >>> elmo = elmokit.load("en-small")
+        >>> layers, state = elmo.carry(["It rained.", "He slept."])
+        >>> layers, state = elmo.carry(["It stopped.", "He woke up."], state)
         """
         tokens = list(all_tokens(sentences))
         if not tokens:
@@ -312,8 +395,8 @@ class Embedder:
         state = self.bilm.zero_state(len(tokens)) if state is None else state
         if state.num_rows < len(tokens):
             state = state.join(self.bilm.zero_state(len(tokens) - state.num_rows))
-        table, rows, lengths = self._tensors(tokens)
-        with torch.no_grad():
+        with limited_threads(self.num_threads), torch.no_grad():
+            table, rows, lengths = self._tensors(tokens)
             output = self.bilm.carry(table, rows, lengths, state.rows(0, len(tokens)))
         layers = [
             np.ascontiguousarray(array[:, :length])
@@ -360,8 +443,8 @@ class Embedder:
             raise InputError(f"batch_tokens must be at least 1, got {batch_tokens}")
         begin = self._start(start)
         for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
-            table, rows, lengths = self._tensors([sentences[number] for number in chunk])
-            with torch.no_grad():
+            with limited_threads(self.num_threads), torch.no_grad():
+                table, rows, lengths = self._tensors([sentences[number] for number in chunk])
                 layers = self.bilm.layers(table, rows, lengths, begin)
             yield chunk, layers
 
@@ -370,6 +453,15 @@ class Embedder:
         tokens, rows, lengths = find_places(sentences, self.indexer)
         table = self._cache.vectors(tokens)
         return table, rows.to(table.device), lengths
+
+    def recall(self, sentences: list[list[str]], *, batch_tokens: int = BATCH_TOKENS) -> None:
+        """Encode the words of sentences whose vectors are known, as computing them would have.
+
+        Rounding may depend on which words are encoded together, so a stream that continues after
+        these sentences has the bits of one that computed them.
+        """
+        for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
+            self._tensors([sentences[number] for number in chunk])
 
     def _start(self, start: Start) -> BiLmState | None:
         if isinstance(start, BiLmState):

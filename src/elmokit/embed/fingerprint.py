@@ -3,14 +3,15 @@
 import hashlib
 import json
 
+from elmokit.model.kernels.narrow import Precision
 from elmokit.recipe import to_plain
 from elmokit.text.characters import UnicodeCharacters
 from elmokit.weights.info import checksum
 from elmokit.weights.pretrained import PretrainedModel
 
 
-def fingerprint(model: PretrainedModel) -> str:
-    """Sixteen hexadecimal digits of SHA-256 over config, spelling and weights."""
+def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str:
+    """Sixteen hexadecimal digits of SHA-256 over config, spelling, weights and their precision."""
     indexer, characters = model.indexer, model.indexer.characters
     facts = {
         "weights": checksum(model),
@@ -22,4 +23,6 @@ def fingerprint(model: PretrainedModel) -> str:
         "longest_word": indexer.longest_word,
         "markers": [indexer.begin, indexer.end],
     }
+    if precision != "float32":  # exact vectors keep the fingerprint they have always had
+        facts["precision"] = precision
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

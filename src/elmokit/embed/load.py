@@ -3,19 +3,32 @@
 import torch
 
 from elmokit.embed.embedder import Embedder
+from elmokit.model.kernels.choice import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
 
 
-def load(model: ModelName = None, *, device: str | torch.device = "cpu") -> Embedder:
+def load(
+    model: ModelName = None,
+    *,
+    device: str | torch.device = "cpu",
+    precision: PrecisionName = "float32",
+    num_threads: int | None = None,
+) -> Embedder:
     """Load a model of any known format.
 
     Args:
         model: a name (``"en-small"``, the default: it ships with elmokit), the path of a folder,
             a zip or an .hdf5 file, or a pair of options and weights.
         device: ``"cpu"``, ``"cuda"``, ..., or ``"auto"`` for a GPU where there is one.
+        precision: of the LSTMs' weights: ``"float32"`` (exact), ``"bfloat16"`` or ``"int8"`` (both
+            rounded, and faster where memory is the limit), or ``"auto"``, the fastest on this
+            processor.
+        num_threads: at most this many threads; default: as many as PyTorch uses.
 
     >>> load("en-small").embed(["I like apples."])[0].shape
     (4, 512)
     """
-    return Embedder(load_pretrained(model, need_softmax=False)).to(device)
+    require_precision(precision)
+    pretrained = load_pretrained(model, need_softmax=False)
+    return Embedder(pretrained, precision=precision, num_threads=num_threads).to(device)

@@ -13,18 +13,30 @@ from elmokit.model.scalar_mix import ScalarMix, weighted_sum
 
 @dataclass(frozen=True)
 class Mix:
-    """gamma * sum_j weights_j * h_j; the weights are used as they are, without a softmax."""
+    """Fixed weights for the layers: gamma * sum_j weights_j * h_j, without a softmax.
+
+    Args:
+        weights: one per layer, the token layer first.
+        gamma: the factor of the sum.
+
+    >>> Mix((0.2, 0.5, 0.3), gamma=1.5).gamma
+    1.5
+    """
 
     weights: tuple[float, ...]
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in (*self.weights, self.gamma)):
+        try:
+            is_finite = all(math.isfinite(number) for number in (*self.weights, self.gamma))
+        except TypeError:
+            raise InputError(f"a mix has one number per layer and a gamma, got {self}") from None
+        if not is_finite:
             raise InputError(f"the weights and gamma of a mix must be finite, got {self}")
 
     @classmethod
     def learned(cls, mix: ScalarMix) -> "Mix":
-        """What a task model learned (layer norm, if it used any, is not part of it)."""
+        """The weights and gamma of a trained ``ScalarMix``, without its layer norm."""
         return cls(tuple(mix.weights.tolist()), float(mix.gamma))
 
 

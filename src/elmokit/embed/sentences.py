@@ -1,4 +1,4 @@
-"""What users hand over as sentences -> lists of tokens, or one sentence about why not."""
+"""What users pass as sentences -> lists of tokens, or an error that says what to pass."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _SHOWN_CHARACTERS = 40
 
 
 class EmbeddedText(NamedTuple):
-    """A text's tokens beside their vectors."""
+    """The tokens of a text, their offsets and their vectors."""
 
     tokens: list[str]
     offsets: list[tuple[int, int]] | None
@@ -58,7 +58,7 @@ def several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def tokens_of(sentence: Sentence, number: int | None = None) -> list[str]:
-    """The tokens that a sentence's vectors stand for; ``number`` names it in errors."""
+    """The tokens of a sentence, one per vector; ``number`` names it in errors."""
     if isinstance(sentence, str):
         return [token.text for token in tokenize(sentence)]
     return _checked_tokens(sentence, number)
@@ -98,7 +98,12 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
         raise InputError(
             f"a sentence must be a string or a list of strings, got {sentence!r}{where}"
         )
-    tokens = list(sentence)
+    try:
+        tokens = list(sentence)
+    except TypeError:  # a tensor or an array of no dimensions
+        raise InputError(
+            f"a sentence must be a string or a list of strings, got {sentence!r}{where}"
+        ) from None
     for token in tokens:
         if not isinstance(token, str):
             raise InputError(

@@ -16,10 +16,12 @@ from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
 from elmokit.model.eager import runs_eagerly
+from elmokit.model.kernels.lstm_kernel import runs_compiled
+from elmokit.model.kernels.narrow import Precision
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
 from elmokit.model.token_encoder import TokenEncoder
-from elmokit.model.two_directions import run_both
+from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 from elmokit.model.weights_version import weights_version
 
 
@@ -31,7 +33,7 @@ class BiLmState(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """B"""
+        """B, the number of sentences."""
         return self.forward.hidden.shape[1]
 
     def to(self, device: str | torch.device) -> "BiLmState":
@@ -60,7 +62,7 @@ class BiLm(nn.Module):
 
     Three ways to run it, from the vectors of a batch's distinct tokens: ``layers`` (every
     sentence on its own), ``carry`` (sentences that continue from a state) and ``forward`` (rows
-    as they stand, markers included).
+    as given, markers included).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -69,6 +71,7 @@ class BiLm(nn.Module):
         self.encoder = TokenEncoder(config)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
+        self.precision: Precision = "float32"
         self._opened: tuple[BiLmState | None, object, BiLmState] | None = None
 
     @property
@@ -82,12 +85,16 @@ class BiLm(nn.Module):
         return self.config.lstm.num_layers + 1
 
     def train(self, mode: bool = True) -> "BiLm":
-        """As every module's; forgets what was computed from the weights."""
+        """Set the training mode, as in every module; drops what was cached from the weights."""
         self._opened = None
         return super().train(mode)
 
+    def set_precision(self, precision: Precision) -> None:
+        """Of the LSTMs' matrices when no gradient is asked for; the weights stay as they are."""
+        self.precision, self._opened = precision, None
+
     def zero_state(self, num_rows: int) -> BiLmState:
-        """The state of ``num_rows`` sentences that nothing came before."""
+        """A state of zeros for ``num_rows`` sentences."""
         return BiLmState(
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
         )
@@ -111,7 +118,7 @@ class BiLm(nn.Module):
     def carry(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """The same, but each sentence continues from its own row of ``state``."""
+        """Like ``layers``, but each sentence continues from its own row of ``state``."""
         output: BiLmOutput = self(table, *add_markers(rows, lengths), state)
         places = torch.arange(rows.shape[1], device=rows.device)
         inside = places < torch.tensor(lengths, device=rows.device)[:, None]  # (B, T)
@@ -121,7 +128,7 @@ class BiLm(nn.Module):
     def forward(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """Rows as they stand: whoever wants markers around a sentence puts them there."""
+        """Run rows as given: a caller who wants markers around a sentence adds them."""
         packing = pack(lengths, rows.shape[1], table.device)
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
@@ -131,7 +138,9 @@ class BiLm(nn.Module):
 
         def run(side: int) -> tuple[list[Tensor], LstmState]:
             if not is_recorded:
-                return stacks[side].infer(table, inputs[side], packing.batch_sizes, starts[side])
+                return stacks[side].infer(
+                    table, inputs[side], packing.batch_sizes, starts[side], self.precision
+                )
             result: tuple[list[Tensor], LstmState] = stacks[side](
                 table[inputs[side]], packing.batch_sizes, starts[side]
             )
@@ -140,7 +149,12 @@ class BiLm(nn.Module):
         if is_recorded:
             results = run(0), run(1)
         else:
-            results = run_both(lambda: run(0), lambda: run(1), table.device, len(packing.order))
+            num_rows = len(packing.order)
+            is_compiled = runs_compiled(self.precision, num_rows, table)
+            is_short = not is_compiled and num_rows < ROWS_WORTH_A_THREAD
+            results = run_both(
+                lambda: run(0), lambda: run(1), table.device, is_short, stays_here=is_compiled
+            )
         layers = self._unpack(
             table, inputs, [outputs for outputs, _ in results], rows.shape, packing
         )
@@ -190,9 +204,19 @@ class BiLm(nn.Module):
 
     def _read_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
         state = self.zero_state(1) if start is None else start
-        _, forward = self.forward_lstm(table[BEGIN_ROW : BEGIN_ROW + 1], [1], state.forward)
-        _, backward = self.backward_lstm(table[END_ROW : END_ROW + 1], [1], state.backward)
-        return BiLmState(forward, backward)
+        is_recorded = self._needs_gradient(table)
+
+        def read(stack: LstmStack, row: int, before: LstmState) -> LstmState:
+            if is_recorded:
+                after: LstmState = stack(table[row : row + 1], [1], before)[1]
+                return after
+            rows = torch.tensor([row], device=table.device)
+            return stack.infer(table[: END_ROW + 1], rows, [1], before, self.precision)[1]
+
+        return BiLmState(
+            read(self.forward_lstm, BEGIN_ROW, state.forward),
+            read(self.backward_lstm, END_ROW, state.backward),
+        )
 
     def _needs_gradient(self, table: Tensor) -> bool:
         return torch.is_grad_enabled() and (

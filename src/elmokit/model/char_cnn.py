@@ -25,6 +25,7 @@ class Highway(nn.Module):
         nn.init.constant_(self.carry.bias, -2.0)  # at first, mostly carry x through
 
     def forward(self, features: Tensor) -> Tensor:
+        """(N, F) -> (N, F)."""
         gate = torch.sigmoid(self.carry(features))  # (N, F)
         return torch.lerp(features, torch.relu(self.transform(features)), gate)
 
@@ -46,6 +47,7 @@ class CharCnn(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Initialise as bilm-tf does; row 0 of the embedding, which masks, is zero."""
         nn.init.uniform_(self.embedding.weight, -1.0, 1.0)
         with torch.no_grad():
             self.embedding.weight[0].zero_()
@@ -63,7 +65,7 @@ class CharCnn(nn.Module):
         """``longest``: no row has characters, padding aside, beyond this many positions.
 
         Padding has a vector of its own and takes part in the maximum, but one window of nothing
-        but padding is as good as all of them: what lies further right is never computed.
+        but padding is as good as all of them: anything further right is never computed.
         """
         if longest is not None:
             widest = max(width for width, _ in self.config.filters)

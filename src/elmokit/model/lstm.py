@@ -7,7 +7,7 @@ For layer l at step t, with gates i, f, o and candidate j:
     h_t = clip( (sigmoid(o) * tanh(c_t)) W_p )
     output_t = h_t                from the second layer on, h_t + x_t (the skip connection)
 
-Files keep the gates as i, j, f, o; here they stand i, f, o, j, so that one sigmoid covers three.
+Files keep the gates as i, j, f, o; ours are i, f, o, j, so that one sigmoid covers three.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
-from elmokit.model.lstm_kernel import LstmFunction, LstmWeights, Workspace, run_packed
-from elmokit.model.lstm_step import PLAIN, LstmSteps
+from elmokit.model.kernels.lstm_kernel import LstmFunction, Workspace, run_packed
+from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
+from elmokit.model.kernels.narrow import Precision
+from elmokit.model.weights_version import tensors_version
 
 
 class LstmState(NamedTuple):
@@ -71,17 +74,19 @@ class ProjectedLstm(nn.Module):
         self.projection = (
             nn.Parameter(torch.empty(cell_dim, projection_dim)) if config.has_projection else None
         )
+        self._narrow: tuple[object, NarrowWeights] | None = None
         self.reset_forget_bias()
         self.reset_parameters()
 
     def reset_forget_bias(self) -> None:
-        """The constant on the forget gate stands in no file: readers of weights call this."""
+        """Set the constant on the forget gate, which no file holds; readers of weights call it."""
         cell_dim = self.config.dim
         forget_bias = self.bias.new_zeros(4 * cell_dim)
         forget_bias[cell_dim : 2 * cell_dim] = self.config.forget_bias
         self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
+        """Initialise the weights at random; the bias is left as it is."""
         # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
         bound = (6 / (2 * self.config.projection_dim + 4 * self.config.dim)) ** 0.5
         nn.init.uniform_(self.input_weight, -bound, bound)
@@ -102,6 +107,13 @@ class ProjectedLstm(nn.Module):
             self.config.projection_clip if self.projection is not None else None,
         )
 
+    def narrow_weights(self, precision: Precision) -> NarrowWeights:
+        """Rounded once, and again when a weight has changed."""
+        version = precision, tensors_version(self._parameters.values())
+        if self._narrow is None or self._narrow[0] != version:
+            self._narrow = version, self.weights().narrowed(precision)
+        return self._narrow[1]
+
 
 class LstmStack(nn.Module):
     """L layers, run over packed sentences: step 0 of every sentence, then step 1, ..."""
@@ -112,6 +124,7 @@ class LstmStack(nn.Module):
         self.layers = nn.ModuleList(ProjectedLstm(config) for _ in range(config.num_layers))
 
     def zero_state(self, num_rows: int) -> LstmState:
+        """Return a state of zeros for ``num_rows`` sentences."""
         like = self.layers[0].bias
         assert isinstance(like, Tensor)
         num_layers = self.config.num_layers
@@ -163,11 +176,17 @@ class LstmStack(nn.Module):
 
     @torch.no_grad()
     def infer(
-        self, table: Tensor, rows: Tensor, batch_sizes: Sequence[int], state: LstmState
+        self,
+        table: Tensor,
+        rows: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        precision: Precision = "float32",
     ) -> tuple[list[Tensor], LstmState]:
         """The same without gradients or dropout, for inputs ``table[rows]``: (N, P) and (S,).
 
-        The first layer's input projection is made once a distinct token.
+        The first layer's input projection is computed once per distinct token. ``precision``: of
+        the matrices.
         """
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
@@ -175,9 +194,10 @@ class LstmStack(nn.Module):
         inputs = None
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
+            is_exact = precision == "float32"
             with torch.autocast(table.device.type, enabled=False):
                 output, last_hidden, last_cell = run_packed(
-                    layer.weights(),
+                    layer.weights() if is_exact else layer.narrow_weights(precision),
                     table if inputs is None else inputs,
                     rows if inputs is None else None,
                     batch_sizes,

@@ -1,4 +1,4 @@
-"""SENTENCES AS TENSORS: the distinct tokens once, where each stands, and the order of computing.
+"""SENTENCES AS TENSORS: the distinct tokens once, where each occurs, and the order of computing.
 
 A batch holds every distinct token once, because the token encoder does not look at context. The
 LSTMs read it packed: step 0 of every sentence, then step 1 of those that have one, ...; sentences
@@ -17,16 +17,16 @@ from elmokit.errors import InputError
 from elmokit.text.token_ids import TokenIds, TokenIndexer
 
 BEGIN_ROW, END_ROW = 0, 1
-"""Where the sentence markers stand in every table of distinct tokens."""
+"""The rows of the sentence markers in every table of distinct tokens."""
 
 
 class TokenBatch(NamedTuple):
-    """B sentences as tensors: the ids of N distinct tokens, and where each of them stands."""
+    """B sentences as tensors: the ids of N distinct tokens, and where each of them occurs."""
 
     ids: TokenIds
     """Of N distinct tokens; rows 0 and 1 are the markers of begin and end of sentence."""
     rows: Tensor
-    """(B, T): the distinct token at each place; what lies beyond a sentence's length is ignored."""
+    """(B, T): the distinct token at each position; ignored beyond a sentence's length."""
     lengths: Tensor
     """(B,)"""
 
@@ -42,7 +42,7 @@ class TokenBatch(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Which distinct token stands where in B sentences."""
+    """Which distinct token occurs where in B sentences."""
 
     tokens: list[str]  # N distinct ones, the two markers first
     rows: Tensor  # (B, T)
@@ -60,7 +60,11 @@ def find_places(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> Pl
 
 
 def batch_tokens(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> TokenBatch:
-    """Lists of tokens -> the tensors that ``Elmo`` reads.
+    """Turn lists of tokens into the tensors that ``Elmo`` reads.
+
+    Args:
+        sentences: lists of tokens; for raw strings use ``Elmo.batch``.
+        indexer: that of the model, ``Embedder.indexer`` or ``Elmo.indexer``.
 
     >>> batch_tokens([["a", "rose", "is", "a", "rose"]], TokenIndexer.utf8()).rows.tolist()
     [[2, 3, 4, 2, 3]]
@@ -108,7 +112,7 @@ def _padded_rows(mask: Tensor, places: Tensor) -> Tensor:
 def _lengths(mask: Tensor) -> Tensor:
     lengths = mask.sum(dim=-1)
     if bool((mask != (torch.arange(mask.shape[1], device=mask.device) < lengths[:, None])).any()):
-        raise InputError("padding must stand at the end of a sentence, but a token follows it")
+        raise InputError("padding must be at the end of a sentence, but a token follows it")
     return lengths
 
 

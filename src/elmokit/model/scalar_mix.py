@@ -43,6 +43,7 @@ class ScalarMix(nn.Module):
         return self.raw_weights.softmax(dim=0)
 
     def forward(self, layers: Tensor) -> Tensor:
+        """Mix layers (B, L + 1, T, D) into one vector per token (B, T, D)."""
         if layers.shape[1] != len(self.raw_weights):
             raise ValueError(
                 f"this mix weighs {len(self.raw_weights)} layers, got {layers.shape[1]}"

@@ -77,6 +77,7 @@ class LogUniformSampler:
         self.log_miss = np.log1p(-probability)
 
     def draw(self, random: np.random.Generator) -> Negatives:
+        """Draw K distinct words, with the log of how probable each word was to be among them."""
         drawn = np.empty(0, dtype=np.int64)
         while True:
             uniform = random.random(4 * self.num_negatives)

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import torch
@@ -12,7 +12,7 @@ Forward = TypeVar("Forward")
 Backward = TypeVar("Backward")
 
 ROWS_WORTH_A_THREAD = 16
-"""With fewer rows a step is so short that the threads would wait for each other's Python."""
+"""With fewer rows a step in Python is so short that the threads would wait for each other."""
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 _making_pool = threading.Lock()
@@ -22,13 +22,25 @@ def run_both(
     forward: Callable[[], Forward],
     backward: Callable[[], Backward],
     device: torch.device,
-    num_rows: int = ROWS_WORTH_A_THREAD,
+    is_short: bool = False,
+    stays_here: bool = False,
 ) -> tuple[Forward, Backward]:
-    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one."""
+    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one.
+
+    ``is_short``: the work is a run of steps so short that threads would wait for each other's
+    Python. ``stays_here``: the forward direction may run on the caller's thread, because no product
+    in it is PyTorch's, which would use all of the caller's threads; that saves waking a worker.
+    """
     num_threads = torch.get_num_threads()
-    if device.type != "cpu" or num_threads == 1 or num_rows < ROWS_WORTH_A_THREAD:
+    if device.type != "cpu" or num_threads == 1 or is_short:
         return forward(), backward()
     pool = _pool(num_threads // 2)
+    if stays_here:
+        later = pool.submit(backward)
+        try:
+            return forward(), later.result()
+        finally:
+            wait([later])  # it writes to buffers that an error here would free
     futures = pool.submit(forward), pool.submit(backward)
     return futures[0].result(), futures[1].result()
 
@@ -48,7 +60,7 @@ def _make_pool(threads_each: int) -> ThreadPoolExecutor:
     pool = ThreadPoolExecutor(
         max_workers=2,
         thread_name_prefix="elmokit-direction",
-        initializer=torch.set_num_threads,
+        initializer=_start_worker,
         initargs=(threads_each,),
     )
     both_started = threading.Barrier(2)
@@ -56,6 +68,13 @@ def _make_pool(threads_each: int) -> ThreadPoolExecutor:
         waiting.result()
     torch.set_num_threads(num_threads)
     return pool
+
+
+def _start_worker(num_threads: int) -> None:
+    """The first question a thread asks PyTorch gives it the default number of threads, even where
+    it has set its own before: so it asks first."""
+    torch.get_num_threads()
+    torch.set_num_threads(num_threads)
 
 
 def _start_anew_in_child() -> None:

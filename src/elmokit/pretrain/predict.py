@@ -1,4 +1,4 @@
-"""The biLM as a language model: the word in a blank, by what stands before and after it."""
+"""The biLM as a language model: the word in a blank, from the words before and after it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Guess(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """The best words for one place, by what stands before it, after it, and both."""
+    """The best words for one place, from the words before it, after it, and both."""
 
     left: list[str]
     right: list[str]
@@ -40,7 +40,7 @@ def predict(
 
     Args:
         model: What ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
-        text: A sentence, or its tokens; ``___`` stands in the place of the word.
+        text: A sentence, or its tokens; ``___`` marks the place of the word.
         top: How many words to return.
 
     ``combined`` is the geometric mean of the two directions' probabilities, normalised again, so

@@ -4,6 +4,7 @@ Arrays go out as they lie in memory; JSON is written by orjson straight from the
 """
 
 import base64
+import importlib.util
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -70,6 +71,18 @@ def _weight(weights: list[str]) -> float:
         return 1.0
 
 
+def require_fitting(form: Form, num_texts: int, is_pooled: bool) -> None:
+    """Refuse, before any work, what this form cannot hold or this server cannot write."""
+    if form is Form.NPY and (num_texts == 0 or (num_texts > 1 and not is_pooled)):
+        raise InputError(
+            f"{Form.NPY.value} holds one array, these are {num_texts}: send one text, set "
+            f"pooling, or accept {Form.NPZ.value}"
+        )
+    if form is Form.ARROW and importlib.util.find_spec("pyarrow") is None:
+        error = missing_extra("pyarrow", "parquet", "an answer in Arrow's format")
+        raise Refusal(406, str(error))
+
+
 def write_answer(
     form: Form, model: str, texts: Sequence[AnsweredText], is_pooled: bool
 ) -> Iterator[bytes]:
@@ -86,24 +99,19 @@ def write_answer(
     else:
         yield b'{"model":' + orjson.dumps(model) + b',"results":['
         for number, text in enumerate(texts):
-            yield (b"," if number else b"") + _json(_fields(text, form is Form.BASE64))
+            yield (b"," if number else b"") + to_json(_fields(text, form is Form.BASE64))
         num_tokens = sum(len(text.tokens) for text in texts)
         yield b'],"usage":{"tokens":%d}}' % num_tokens
 
 
 def ndjson_line(number: int, text: AnsweredText) -> bytes:
     """One text of a streamed answer."""
-    return _json({"index": number, **_fields(text, is_base64=False)}) + b"\n"
+    return to_json({"index": number, **_fields(text, is_base64=False)}) + b"\n"
 
 
 def embedding_of(vector: Vectors, encoding: str) -> Any:
     """A vector as OpenAI's clients read it: base64 of float32, or numbers."""
     return _base64(vector) if encoding == "base64" else vector
-
-
-def to_json(value: Any) -> bytes:
-    """JSON of plain values and arrays."""
-    return _json(value)
 
 
 def _fields(text: AnsweredText, is_base64: bool) -> dict[str, Any]:
@@ -125,24 +133,17 @@ def _base64_array(vectors: Vectors) -> dict[str, Any]:
 
 
 def _base64(vectors: Vectors) -> str:
-    return base64.b64encode(vectors.data.cast("B")).decode()
+    return base64.b64encode(vectors.tobytes()).decode()
 
 
-def _json(value: Any) -> bytes:
+def to_json(value: Any) -> bytes:
+    """JSON of plain values and arrays."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _npy(texts: Sequence[AnsweredText], is_pooled: bool) -> bytes:
     """One array: the vectors of one text, or one row per text where they are pooled."""
-    if is_pooled and texts:
-        array = np.stack([text.vectors for text in texts])
-    elif len(texts) == 1:
-        array = texts[0].vectors
-    else:
-        raise InputError(
-            f"{Form.NPY.value} holds one array, these are {len(texts)}: send one text, set "
-            f"pooling, or accept {Form.NPZ.value}"
-        )
+    array = np.stack([text.vectors for text in texts]) if is_pooled else texts[0].vectors
     buffer = io.BytesIO()
     np.save(buffer, array)
     return buffer.getvalue()
@@ -165,11 +166,8 @@ def _npz(texts: Sequence[AnsweredText]) -> bytes:
 
 def _arrow(texts: Sequence[AnsweredText], is_pooled: bool) -> bytes:
     """The columns of ``elmokit embed``'s Parquet files, with start and end of each token."""
-    try:
-        import pyarrow
-    except ImportError:
-        error = missing_extra("pyarrow", "parquet", "an answer in Arrow's format")
-        raise Refusal(406, str(error)) from None
+    import pyarrow
+
     group = [
         (Item(str(number), " ".join(text.tokens), text.tokens), text.vectors)
         for number, text in enumerate(texts)

@@ -22,6 +22,7 @@ from elmokit.serve.answers import (
     accepted_form,
     embedding_of,
     ndjson_line,
+    require_fitting,
     to_json,
     write_answer,
 )
@@ -165,6 +166,7 @@ def _add_embedding(app: FastAPI, service: Service) -> None:
         form = accepted_form(request.headers.get("accept"))
         wish = read_wish(service.model(body.model), body.mix, body.layers, body.pooling, body.start)
         texts = read_input(body.input)
+        require_fitting(form, len(texts), wish.pooling is not None)
         if form is Form.NDJSON:
             lines = service.stream(wish, texts, body.split_sentences)
             return StreamingResponse(await _started(lines), media_type=form.value)

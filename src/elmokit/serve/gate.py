@@ -130,7 +130,7 @@ class _BoundedBody:
         try:
             seconds = max(self._deadline - time.monotonic(), 0)
             message = await asyncio.wait_for(self._receive(), seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             text = f"the request took more than {self._limits.body_seconds:g} seconds to arrive"
             raise Refusal(408, text, {"connection": "close"}) from None
         self._num_bytes += len(message.get("body", b""))

@@ -9,7 +9,7 @@ from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.words.neighbours import ContextNeighbours, context_neighbours
 from elmokit.analysis.words.occurrences import find_marked
-from elmokit.embed.sentences import Sentence, SplitText, tokens_of
+from elmokit.embed.sentences import Sentence, SplitText
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Predictions, predict
 from elmokit.serve.answers import AnsweredText
@@ -18,7 +18,7 @@ from elmokit.serve.gate import Readiness, Refusal
 from elmokit.serve.limits import Limits
 from elmokit.serve.metrics import Metrics
 from elmokit.serve.models import ServedIndex, ServedModel, ServedModels
-from elmokit.serve.texts import Wish, require_unicode, split_texts, split_within_limits
+from elmokit.serve.texts import Wish, split_texts, split_within_limits
 
 Result = TypeVar("Result")
 
@@ -126,7 +126,6 @@ class Service:
 
     def _count(self, text: Sentence) -> int:
         """Tokens of a text that is within the limits."""
-        require_unicode(text if isinstance(text, str) else " ".join(tokens_of(text)))
         return sum(map(len, split_within_limits(text, False, 0, self.limits).sentences))
 
     async def _split(self, texts: Sequence[Sentence], split: Callable[[], Result]) -> Result:

@@ -1,8 +1,9 @@
 """VECTORS -> ANSWERS: six task models, with and without ELMo.
 
->>> from elmokit.tasks import eval_task, train_task                              # doctest: +SKIP
->>> train_task("ner", "train.conll", "dev.conll", "runs/ner", elmo="my-model")   # doctest: +SKIP
->>> eval_task("runs/ner", "test.conll").main                                     # doctest: +SKIP
+from elmokit.tasks import eval_task, train_task
+
+train_task("ner", "train.conll", "dev.conll", "runs/ner", elmo="en-small")
+eval_task("runs/ner", "test.conll").main
 """
 
 from importlib import import_module

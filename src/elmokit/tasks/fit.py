@@ -22,6 +22,7 @@ from torch import nn
 
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
+from elmokit.files.checksums import zip_damage
 from elmokit.progress import Meter, meter
 from elmokit.tasks.config import FitConfig
 from elmokit.tasks.data.batches import shuffled_batches, sorted_batches
@@ -268,6 +269,9 @@ class _Run:
         path = self.folder / "training.pt"
         if not path.exists():
             return
+        problem = zip_damage(path)
+        if problem is not None:
+            raise InputError(f"{path}: not a checkpoint of this run ({problem}); {RESTART}")
         with checked_reading(path, "a checkpoint of this run", RESTART):
             saved = torch.load(path, map_location=self.model.vectors.device, weights_only=True)
             state = saved["state"].copy()

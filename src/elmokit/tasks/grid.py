@@ -1,4 +1,4 @@
-"""Many runs, one command: tasks x variants x seeds, each a line of results.jsonl.
+"""Many runs, one command: tasks x variants x seeds, one line of results.jsonl per run.
 
     run_grid(grid)       does the runs that results.jsonl lacks; after a kill, call it again
     read_results(out)    all that is there
@@ -25,10 +25,11 @@ import torch
 import elmokit
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
+from elmokit.files.locks import try_lock
 from elmokit.recipe import to_plain
 from elmokit.tasks.config import TaskConfig, changed, parse_settings, renamed
 from elmokit.tasks.data.benchmark_sets import Splits, benchmark_splits
-from elmokit.tasks.locks import try_lock
 from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
 from elmokit.tasks.run_folder import read_log
 from elmokit.tasks.task import Scores, find_task
@@ -64,7 +65,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """What is run, and where its parts lie."""
+    """What is run, and where its parts are."""
 
     tasks: tuple[str, ...]
     variants: tuple[Variant, ...]
@@ -136,8 +137,8 @@ def read_results(out: Path) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            result = json.loads(line)
-        except json.JSONDecodeError:
+            result = parse_json(line)
+        except ValueError:
             result = {} if line.startswith("{") else None
         if not isinstance(result, dict) or (result and "run" not in result):
             raise InputError(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.files import write_json
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.recipe import read_toml
 from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings
@@ -113,18 +114,24 @@ def train_task(
     config: TaskConfig | None = None,
     cache: CacheConfig | None = None,
     device: str = "cpu",
+    precision: str = "float32",
     quiet: bool = False,
 ) -> TrainedTask:
-    """Train a task model into the folder ``out``; called again, resume it.
+    """Train a task model into the folder ``out``; if the folder holds a run, resume it.
 
-    ``name``: ner, sentiment, entailment, srl, coref or squad.
-    ``train``, ``dev``: files in the task's format, or lists of examples.
-    ``elmo``: a model's name or path, or an Embedder; None is the model that ships with elmokit.
-    Not read where ``config.elmo.where`` is "none".
-    ``config``: from ``configured``; default, the paper's settings.
-    ``cache``: where the biLM's layers are kept; default, the user's cache folder.
-    ``device``: of the task model, and of an ELMo model that is read here; an Embedder stays where
-    it is.
+    Args:
+        name: ner, sentiment, entailment, srl, coref or squad.
+        train: training files in the task's format, or a list of examples.
+        dev: development files or examples, for early stopping.
+        out: the folder of the run.
+        elmo: a model's name or path, or an ``Embedder``; None is the model that ships with elmokit.
+            Not read if ``config.elmo.where`` is "none".
+        config: from ``configured``; default: the paper's settings.
+        cache: where the biLM's layers are stored; default: the user's cache folder.
+        device: of the task model, and of an ELMo model that is read here; an ``Embedder`` stays
+            where it is.
+        precision: of an ELMo model that is read here, as in ``elmokit.load``.
+        quiet: show no progress.
     """
     task, place = find_task(name), usable_device(device)
     config = task.defaults() if config is None else config
@@ -134,12 +141,12 @@ def train_task(
     train_examples = task.expand(config.model, train_examples)
     # Scoring is tried before the training, so that what cannot be scored is refused at once.
     task.score(dev_examples, [task.no_answer] * len(dev_examples))
-    embedder = _embedder(elmo, place) if config.elmo.where != "none" else None
+    embedder = _embedder(elmo, place, precision) if config.elmo.where != "none" else None
     labels = task.labels(train_examples)
     cache = cache or CacheConfig()
-    precision = cache.precision if cache.is_used else "float32"
+    layer_precision = cache.precision if cache.is_used else "float32"
     all_examples = [*train_examples, *dev_examples]
-    description = describe_run(config, labels, embedder, precision, all_examples)
+    description = describe_run(config, labels, embedder, layer_precision, all_examples)
     check_same_run(out, description)
     source = _source(embedder, cache)
     if isinstance(source, LayerCache):
@@ -159,10 +166,12 @@ def train_task(
 def load_task(
     folder: str | Path, *, elmo: str | Path | Embedder | None = None, device: str = "cpu"
 ) -> TrainedTask:
-    """The task model that ``train_task`` left in ``folder``.
+    """Load a task model that ``train_task`` has written.
 
-    ``elmo``: where its ELMo model is now, if it was moved, or an Embedder of it.
-    ``device``: as in ``train_task``.
+    Args:
+        folder: the folder of the run.
+        elmo: its ELMo model, if the files have moved: the new path, or an ``Embedder``.
+        device: as in ``train_task``.
     """
     folder, place = Path(folder), usable_device(device)
     description = read_description(folder)
@@ -173,7 +182,8 @@ def load_task(
     embedder = None
     if config.elmo.where != "none":
         trained_with = description["elmo"]
-        embedder = _embedder(elmo or trained_with["source"] or None, place)
+        precision = trained_with.get("weights", "float32")
+        embedder = _embedder(elmo or trained_with["source"] or None, place, precision)
         if embedder.fingerprint != trained_with["fingerprint"]:
             raise InputError(
                 f"{folder}: was trained with the ELMo model {trained_with['source']}, and "
@@ -197,9 +207,14 @@ def eval_task(
     device: str = "cpu",
     quiet: bool = False,
 ) -> Scores:
-    """The official scores of the task model in ``folder`` on labelled files or examples.
+    """Score a trained task model with the official measure of its task.
 
-    ``elmo`` and ``device``: as in ``load_task``.
+    Args:
+        folder: the folder of the run.
+        test: labelled files in the task's format, or a list of examples.
+        elmo: as in ``load_task``.
+        device: as in ``load_task``.
+        quiet: show no progress and no warnings.
     """
     trained = load_task(folder, elmo=elmo, device=device)
     examples = read_examples(trained.task, test)
@@ -216,10 +231,16 @@ def eval_task(
 def predict_task(
     trained: TrainedTask, lines: Iterable[str], where: str = "text", *, at_once: int = 64
 ) -> Iterator[tuple[Any, Any]]:
-    """(example, prediction) of plain text, in order and as it comes, ``at_once`` at a time.
+    """Yield (example, prediction) for lines of plain text, in order.
 
-    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. What
-    stands before a line that cannot be read is answered before the error is raised.
+    Args:
+        trained: the task model.
+        lines: text as ``elmokit task predict`` reads it; a blank line gives an empty prediction.
+        where: names the text in error messages.
+        at_once: how many examples are read and predicted at a time.
+
+    Blank lines keep their place: an example without tokens, answered by ``task.no_answer``. The
+    lines before one that cannot be read are answered before the error is raised.
     """
     waiting: list[Any] = []
     num_answered = 0
@@ -279,7 +300,13 @@ def read_examples(task: Task[Any, Any], given: Examples) -> list[Any]:
 def configured(name: str, recipe: str | Path | None, settings: Sequence[str]) -> TaskConfig:
     """The settings of a run: a recipe, changed by ``table.name=value`` settings.
 
-    ``recipe``: paper (also what None means), cpu, or a TOML file, which changes the paper's.
+    Args:
+        name: the task.
+        recipe: "paper" (the default, also None), "cpu", or a TOML file that changes the paper's.
+        settings: such as ``["fit.batch_size=16", "elmo.where=both"]``.
+
+    >>> configured("ner", "cpu", ["fit.batch_size=16"]).fit.batch_size
+    16
     """
     config = find_task(name).defaults()
     if recipe is not None:
@@ -296,9 +323,13 @@ def limited(examples: list[Any], limit: int) -> list[Any]:
     return [examples[number] for number in sorted(chosen.tolist())]
 
 
-def _embedder(elmo: str | Path | Embedder | None, device: torch.device) -> Embedder:
-    """A model that is read here runs where the task model does; an Embedder stays where it is."""
-    return elmo if isinstance(elmo, Embedder) else elmokit.load(elmo).to(device)
+def _embedder(
+    elmo: str | Path | Embedder | None, device: torch.device, precision: str = "float32"
+) -> Embedder:
+    """A model that is read here runs where the task model does; an Embedder stays as it is."""
+    if isinstance(elmo, Embedder):
+        return elmo
+    return elmokit.load(elmo, device=device, precision=cast(PrecisionName, precision))
 
 
 def _source(embedder: Embedder | None, cache: CacheConfig) -> LayerSource | None:

@@ -21,8 +21,9 @@ from torch import Tensor, nn
 
 import elmokit
 from elmokit.embed.embedder import Embedder
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
 from elmokit.files import replacing_file
+from elmokit.files.json_text import parse_json
 from elmokit.recipe import to_plain
 from elmokit.tasks.config import TaskConfig, renamed
 
@@ -51,9 +52,10 @@ def checked_reading(path: Path, kind: str, cure: str) -> Iterator[None]:
         TypeError,
         ValueError,
         AttributeError,
+        OverflowError,
+        OSError,  # torch seeks where a damaged archive tells it to
     ) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(f"{path}: not {kind} ({reason}); {cure}") from None
+        raise InputError(f"{path}: not {kind} ({reason_of(error)}); {cure}") from None
 
 
 def load_state(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
@@ -85,7 +87,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     with checked_reading(path, "the log of a task run", "delete it"):
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [parse_json(line) for line in path.read_text(encoding="utf-8").splitlines()]
         if not all(isinstance(line["epoch"], int) for line in lines):
             raise ValueError("a line without its epoch")
     return lines
@@ -106,7 +108,12 @@ def describe_run(
     if embedder is not None:
         path = Path(embedder.source)
         source = str(path.resolve()) if path.exists() else embedder.source
-        elmo = {"source": source, "fingerprint": embedder.fingerprint, "precision": precision}
+        elmo = {
+            "source": source,
+            "fingerprint": embedder.fingerprint,
+            "weights": embedder.precision,
+            "precision": precision,
+        }
     return {
         "format": FORMAT,
         "elmokit": elmokit.__version__,
@@ -131,12 +138,28 @@ def read_description(folder: Path) -> dict[str, Any]:
     if not path.exists():
         raise InputError(f"{folder}: no task.json here; give a folder that task train has written")
     with checked_reading(path, "the description of a task run", "train into a new folder"):
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         version = facts.get("format")
     if version != FORMAT:
         raise InputError(f"{path}: format {version!r}, this elmokit reads {FORMAT}; train it again")
     with checked_reading(path, "the description of a task run", "train into a new folder"):
+        _require_form(facts)
         return {**facts, "config": renamed(facts["config"])}
+
+
+def _require_form(facts: dict[str, Any]) -> None:
+    """ValueError unless all that is read of task.json is of the kind it should be."""
+    config, elmo, labels = facts["config"], facts["elmo"], facts["labels"]
+    is_config = isinstance(config, dict) and isinstance(config["task"], str)
+    if not is_config or not isinstance(config["fit"], dict):
+        raise ValueError("its settings are no table")
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise ValueError("its labels are no list of names")
+    if elmo is not None and not all(isinstance(elmo[k], str) for k in ("source", "fingerprint")):
+        raise ValueError("its ELMo model has no name")
+    if elmo is None and config.get("elmo", {}).get("where") != "none":
+        raise ValueError("its ELMo model is missing")
+    _ = facts["data"]
 
 
 def check_same_run(out: Path, facts: dict[str, Any]) -> None:
@@ -146,7 +169,7 @@ def check_same_run(out: Path, facts: dict[str, Any]) -> None:
     old, new = read_description(out), json.loads(json.dumps(facts))
     for either in (old, new):
         for name in MAY_CHANGE:
-            either["config"]["fit"].pop(name)
+            either["config"]["fit"].pop(name, None)
     for table in new["config"]:
         if old["config"].get(table) != new["config"][table]:
             raise InputError(
@@ -159,6 +182,6 @@ def check_same_run(out: Path, facts: dict[str, Any]) -> None:
     precisions = [(facts["elmo"] or {}).get("precision", "float32") for facts in (old, new)]
     if precisions[0] != precisions[1]:
         raise InputError(
-            f"{out}: holds a run on layers of {precisions[0]}; go on with --cache-precision "
+            f"{out}: holds a run on layers of {precisions[0]}; resume it with --cache-precision "
             f"{precisions[0]}, or choose another --out"
         )

@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from elmokit.errors import InputError
+
 Ids = npt.NDArray[np.int64]
 
 BEGIN_OF_SENTENCE = "<S>"
@@ -46,6 +48,7 @@ class Utf8Characters:
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; longer tokens are cut."""
         encoded = [token.encode("utf-8", "ignore") for token in tokens]  # drops lone surrogates
         ends = np.cumsum([0] + [len(word) for word in encoded])
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -60,7 +63,7 @@ class Utf8Characters:
     def encode_bytes(
         self, letters: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: Ids
     ) -> Ids:
-        """Encode N words lying in one buffer of bytes, without a Python object a word."""
+        """Encode N words in one buffer of bytes, without a Python object for each word."""
         room = self.max_characters - 2
         lengths = np.minimum(lengths, room)  # (N,)
         column = np.arange(room)
@@ -85,10 +88,14 @@ class UnicodeCharacters:
     """
 
     def __init__(self, dictionary: dict[str, int], max_characters: int = 50) -> None:
+        for marker in ("<oov>", "<bow>", "<eow>", "<pad>"):
+            if marker not in dictionary:
+                raise InputError(f"the dictionary of characters lacks {marker}; download it again")
         self.dictionary = dictionary
         self.max_characters = max_characters
 
     def encode(self, tokens: Sequence[str]) -> Ids:
+        """(N, max_characters) ids of N tokens; unknown characters become ``<oov>``."""
         get, unknown = self.dictionary.get, self.dictionary["<oov>"]
         first, last = self.dictionary["<eow>"], self.dictionary["<bow>"]
         ids = np.full((len(tokens), self.max_characters), self._padding, dtype=np.int64)

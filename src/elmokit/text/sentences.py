@@ -6,7 +6,6 @@ the very corpus it is to split. What it learned is kept as JSON. Training needs 
 does not.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import write_json
+from elmokit.files.json_text import parse_json
 from elmokit.text.punkt import SEEN_LOWER, PunktParameters, sentence_spans
 
 _VERSION = 1
@@ -36,7 +36,7 @@ _ENGLISH_ABBREVIATIONS = """
 _HARD_END = re.compile(r"[。！？｡।॥؟۔։።။។]+[\"'”’»)\]）」』】》〉]*|\n[^\S\n]*(?=\n)")
 
 
-# 'He said "Stop!" and left': what begins in lower case goes on, if only a quote or bracket closed.
+# 'He said "Stop!" and left': a lower-case start continues a sentence after a quote.
 _CLOSED = ('"', "'", "”", "’", "»", ")", "]")
 
 
@@ -139,8 +139,8 @@ class SentenceSplitter:
     def load(cls, path: Path) -> "SentenceSplitter":
         """Read a file that ``save`` wrote."""
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            values = parse_json(path.read_text(encoding="utf-8"))
+        except ValueError as error:
             raise InputError(f"{path}: not the JSON of a sentence splitter ({error})") from None
         return cls.from_dict(values, str(path))
 

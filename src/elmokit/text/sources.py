@@ -40,10 +40,17 @@ def open_source(name: str | Path, max_bytes: int | None = None) -> Iterator[Bina
     compressed one that unpacks to more than ``max_bytes``.
     """
     if str(name) == STANDARD_INPUT:
-        yield sys.stdin.buffer
+        yield standard_input()
         return
     with open(name, "rb") as file:
         yield unpacked(file, str(name), max_bytes)
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input, which a program that starts us may have closed."""
+    if sys.stdin is None:
+        raise InputError("-: standard input is closed; give a file")
+    return sys.stdin.buffer
 
 
 def unpacked(file: BinaryIO, name: str, max_bytes: int | None = None) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""Files of static word vectors (GloVe, word2vec): one vector a word, whatever the sentence."""
+"""Files of static word vectors (GloVe, word2vec): one vector per word, whatever the sentence."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,13 +26,16 @@ class StaticVectors:
 
     @property
     def dim(self) -> int:
+        """The width of a vector."""
         return int(self.vectors.shape[1])
 
     def row(self, word: str) -> int | None:
+        """The row of a word as written, else in lower case; None if it has no vector."""
         row = self._row_of.get(word)
         return self._row_of.get(word.lower()) if row is None else row
 
     def vector(self, word: str) -> Floats | None:
+        """The vector (D,) of a word; None if it has none."""
         row = self.row(word)
         return None if row is None else self.vectors[row]
 
@@ -93,7 +96,7 @@ def _read_folder(path: Path, max_words: int | None) -> StaticVectors:
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise InputError(
             f"{path}: vectors.npy has shape {vectors.shape} but words.txt has {len(words)} words; "
-            f"give one row a word"
+            f"give one row per word"
         )
     return StaticVectors(
         words[:max_words], np.asarray(vectors[:max_words], dtype=np.float32), str(path)
@@ -108,12 +111,13 @@ def _read_text(path: Path, has_header: bool, max_words: int | None) -> StaticVec
             if (has_header and number == 1) or not line.strip():
                 continue
             word, _, numbers = line.rstrip("\n ").partition(" ")
-            # A few words of GloVe 840B hold spaces: the vector is what stands last.
+            # A few words of GloVe 840B hold spaces: the vector is at the end.
             fields = numbers.split(" ") if not rows else numbers.rsplit(" ", len(rows[0]))
             if rows and len(fields) > len(rows[0]):
                 word, fields = f"{word} {fields[0]}", fields[1:]
             try:
-                row = np.array(fields, dtype=np.float32)
+                with np.errstate(over="ignore"):
+                    row = np.array(fields, dtype=np.float32)
             except ValueError:
                 raise InputError(f"{path}, line {number}: expected a word and numbers") from None
             if rows and len(row) != len(rows[0]):
@@ -134,9 +138,12 @@ def _read_binary(
 ) -> StaticVectors:
     """word2vec's format: each word, a space, then dim little-endian floats."""
     data = np.memmap(path, dtype=np.uint8, mode="r")
+    if announced < 1 or dim < 1:
+        raise InputError(f"{path}: announces {announced} vectors of {dim} numbers; copy it again")
     words: list[str] = []
     num_words = announced if max_words is None else min(announced, max_words)
-    vectors = np.empty((num_words, dim), dtype=np.float32)
+    most_rows = min(num_words, len(data) // (4 * dim) + 1)  # whatever the file announces
+    vectors = np.empty((most_rows, dim), dtype=np.float32)
     for row in range(num_words):
         word = data[offset : offset + LONGEST_WORD].tobytes().partition(b" ")
         begin = offset + len(word[0]) + 1

@@ -18,7 +18,7 @@ from elmokit.text.vocabulary import Vocabulary
 
 
 class TokenIds(NamedTuple):
-    """Ids of tokens in any leading shape; what the model does not read is None."""
+    """Ids of tokens, of any leading shape; None for a kind of ids that the model does not read."""
 
     characters: Tensor | None  # (..., C)
     words: Tensor | None  # (...)
@@ -29,7 +29,7 @@ class TokenIds(NamedTuple):
 
 
 class TokenIndexer:
-    """Knows how one model spells tokens: its characters, its words, its sentence markers."""
+    """Turns tokens into the ids that one model reads: characters, words, sentence markers."""
 
     def __init__(
         self,
@@ -40,7 +40,16 @@ class TokenIndexer:
         end: str = END_OF_SENTENCE,
         longest_word: int | None = None,
     ) -> None:
-        """``longest_word``: words are looked up by this many first characters at most."""
+        """Readers of models make one; most users take ``Embedder.indexer``.
+
+        Args:
+            characters: how tokens become character ids; None if the model reads none.
+            word_ids: the row of each word in the model's word table; None if it has none.
+            unknown_word: the row of all other words.
+            begin: the token before every sentence.
+            end: the token after every sentence.
+            longest_word: words are looked up by at most this many of their first characters.
+        """
         self.characters = characters
         self.word_ids = word_ids
         self.unknown_word = unknown_word
@@ -50,6 +59,7 @@ class TokenIndexer:
 
     @classmethod
     def utf8(cls, max_characters: int = 50) -> "TokenIndexer":
+        """An indexer for models that read UTF-8 characters, as most do."""
         return cls(characters=Utf8Characters(max_characters))
 
     def encode(self, tokens: Sequence[str]) -> TokenIds:
@@ -78,4 +88,5 @@ def word_table_ids(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def word_table_size(num_words: int) -> int:
+    """The number of rows of a word table for so many words."""
     return num_words + _MASK_ROWS

@@ -31,7 +31,7 @@ _CLOSERS = frozenset("]})>\"'»”’")
 
 
 class Token(NamedTuple):
-    """A piece of a text; ``text`` is always exactly ``text[start:end]`` of the original."""
+    """A token and its character offsets: ``text`` is exactly ``original[start:end]``."""
 
     text: str
     start: int
@@ -85,7 +85,7 @@ def align(ours: Sequence[Token], theirs: Sequence[Token | tuple[int, int]]) -> l
     """All pairs of our and their tokens that share a character of the same text, in order.
 
     Their tokens are ``Token``s or (start, end) pairs, such as a subword tokeniser's offset
-    mapping; both sides stand in text order. An empty span overlaps nothing.
+    mapping; both sides are in text order. An empty span overlaps nothing.
 
     >>> align([Token("unlock", 0, 6), Token("it", 7, 9)], [(0, 2), (2, 6), (7, 9), (0, 0)])
     [Overlap(ours=0, theirs=0), Overlap(ours=0, theirs=1), Overlap(ours=1, theirs=2)]

@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 30
 
 
 class Vocabulary:
-    """Words in order of their ids; the markers may stand anywhere, ours stand first.
+    """Words in order of their ids; the markers may be anywhere, in our own files they are first.
 
     >>> Vocabulary(["<S>", "</S>", "<UNK>", "the"]).ids(["the", "zyx"]).tolist()
     [3, 2]
@@ -39,12 +39,15 @@ class Vocabulary:
         return word in self._id_of
 
     def id_of(self, word: str) -> int:
+        """The id of a word, or that of ``<UNK>``."""
         return self._id_of.get(word, self.unknown)
 
     def ids(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        """The ids (N,) of N words; unknown words have the id of ``<UNK>``."""
         return np.fromiter((self.id_of(word) for word in words), dtype=np.int64)
 
     def save(self, path: Path) -> None:
+        """Write one word per line, as ``read_vocabulary`` reads it."""
         with replacing_file(path) as aside:
             text = "".join(f"{word}\n" for word in self.words)
             aside.write_text(text, encoding="utf-8", newline="\n")

@@ -1,10 +1,13 @@
 """TENSORS -> biLM: every reader ends here, so every file is checked the same way."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from elmokit.config import ModelConfig
 from elmokit.errors import InputError
@@ -13,9 +16,31 @@ from elmokit.model.lstm import ProjectedLstm
 from elmokit.model.softmax import Softmax
 
 
+class _NoDraws(TorchFunctionMode):
+    """Leaves out the drawing of initial weights."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if getattr(func, "__name__", "") in ("normal_", "uniform_", "kaiming_uniform_"):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def _without_memory() -> Iterator[None]:
+    """Modules are built on the meta device, and no initial weights are drawn.
+
+    Drawing them would change nothing there, but torch decomposes it by way of its compiler, and
+    importing that takes as long as importing all else of torch.
+    """
+    with torch.device("meta"), _NoDraws():
+        yield
+
+
 def meta_bilm(config: ModelConfig) -> BiLm:
     """A biLM with shapes and no memory: built in a moment, whatever its size."""
-    with torch.device("meta"):
+    with _without_memory():
         return BiLm(config)
 
 
@@ -49,13 +74,14 @@ def build_softmax(weight: Tensor, bias: Tensor, where: Path | str) -> Softmax:
     """A softmax that owns ``weight`` (V, P) and ``bias`` (V)."""
     require_finite(weight, "softmax weight", where)
     require_finite(bias, "softmax bias", where)
-    with torch.device("meta"):
+    with _without_memory():
         softmax = Softmax(*weight.shape)
     softmax.load_state_dict({"weight": weight, "bias": bias}, strict=True, assign=True)
     return softmax.eval()
 
 
 def require_finite(tensor: Tensor, name: str, where: Path | str) -> None:
+    """Refuse a tensor with NaN or infinite values; ``where`` is the file it came from."""
     # One NaN or infinity always reaches the sum; the slower look is for sums that overflow.
     if not tensor.sum().isfinite() and not tensor.isfinite().all():
         count = int((~tensor.isfinite()).sum())

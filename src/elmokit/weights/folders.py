@@ -1,7 +1,6 @@
 """Write a model's folder whole or not at all, and never over something that is not a model."""
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,13 +11,14 @@ from typing import Any
 from safetensors import SafetensorError
 
 from elmokit.errors import InputError
-from elmokit.files import is_full_disk, replacing_folder
+from elmokit.files import checksums, is_full_disk, replacing_folder
+from elmokit.files.json_text import parse_json
 
 MODEL_FILES = frozenset(
     (
         "config.json", "options.json", "model.safetensors", "softmax.safetensors",
         "settled.safetensors", "characters.json", "words.json", "vocab.txt",
-        "weights.hdf5", "softmax.hdf5",
+        "weights.hdf5", "softmax.hdf5", checksums.FILE_NAME,
     )
 )  # fmt: skip
 """What elmokit itself writes; a folder that holds anything else is not replaced."""
@@ -39,6 +39,7 @@ def writing_model(folder: Path) -> Iterator[Path]:
     try:
         with replacing_folder(folder) as aside:
             yield aside
+            checksums.write_checksums(aside)
     except (OSError, SafetensorError) as error:
         if is_full_disk(error):
             raise InputError(
@@ -77,8 +78,8 @@ def read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():  # a pipe would be waited for
         raise InputError(f"{path}: there is no such file")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        values = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InputError(f"{path}: not a JSON file ({error}); download it again") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: expected a JSON object, got {type(values).__name__}")

@@ -1,4 +1,4 @@
-"""Open HDF5 files of strangers: only plain arrays that lie inside the file itself are read.
+"""Open HDF5 files of strangers: only plain arrays inside the file itself are read.
 
 HDF5 can point elsewhere: links to other files, datasets stored in other files or put together
 from them, filters loaded as plug-ins. All of that is refused by name before a byte is read.
@@ -88,7 +88,7 @@ def find_dataset(file: h5py.File, name: str, path: Path) -> h5py.Dataset | None:
 
 
 def has_name(file: h5py.File, name: str) -> bool:
-    """Whether a group or a dataset of this name lies in the file; nothing is followed."""
+    """Whether the file has a group or a dataset of this name; no link is followed."""
     try:
         return isinstance(file.get(name, getlink=True), h5py.HardLink)
     except (KeyError, RuntimeError):

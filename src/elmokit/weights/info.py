@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from elmokit.config import ModelConfig
+from elmokit.model.kernels.choice import describe_auto
 from elmokit.weights.pretrained import PretrainedModel
 
 _PARTS = (
@@ -21,6 +22,8 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class ModelInfo:
+    """What ``elmokit info`` prints: a model's format, sizes, parameters and card."""
+
     source: str
     format: str
     num_layers: int
@@ -36,14 +39,18 @@ class ModelInfo:
     num_output_words: int | None
     """Vocabulary of the softmax, where there is one."""
     has_settled_state: bool
+    auto_precision: str
+    """What ``precision="auto"`` is on this machine, and why."""
     licence: str | None
     card: dict[str, str]
 
     @property
     def num_parameters(self) -> int:
+        """The parameters of the biLM, without the softmax."""
         return sum(self.parameters.values())
 
     def lines(self) -> list[str]:
+        """Return the description as lines of text."""
         words = "none" if self.num_output_words is None else f"{self.num_output_words:,} words"
         rows = [
             ("model", self.source),
@@ -55,6 +62,7 @@ class ModelInfo:
             *((f"  {part}", f"{count:,}") for part, count in self.parameters.items()),
             ("softmax", words),
             ("settled state", "yes" if self.has_settled_state else "no"),
+            ("auto precision", self.auto_precision),
             ("licence", self.licence or "not stated in the files"),
             *((name, value) for name, value in self.card.items() if name not in _LICENCE_KEYS),
         ]
@@ -66,6 +74,7 @@ _LICENCE_KEYS = ("licence", "license")
 
 
 def info(model: PretrainedModel) -> ModelInfo:
+    """Describe a model."""
     shapes = {name: tensor.numel() for name, tensor in model.bilm.state_dict().items()}
     counts = {
         part: sum(count for name, count in shapes.items() if name.startswith(prefix))
@@ -83,6 +92,7 @@ def info(model: PretrainedModel) -> ModelInfo:
         lstm=_describe_lstm(model.config),
         num_output_words=None if words is None else len(words.vocabulary),
         has_settled_state=model.settled is not None,
+        auto_precision=describe_auto(model.bilm.device),
         licence=licences[0] if licences else None,
         card=dict(model.card),
     )

@@ -30,7 +30,7 @@ def load_pretrained(
     Args:
         model: a name (``"en-small"``, the default), a folder, a zip, an .hdf5 file, or a pair of
             options and weights.
-        options: of an .hdf5 file whose options.json does not lie beside it.
+        options: the options of an .hdf5 file that has no options.json beside it.
         need_softmax: False leaves the softmax on disk: vectors do not need it, and it is large.
     """
     path, paired = find_model(model)

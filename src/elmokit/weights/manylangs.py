@@ -2,7 +2,7 @@
 
 The original's highway is y = g * x + (1 - g) * relu(.) with g = sigmoid(z). Ours swaps the two
 branches, and 1 - sigmoid(z) = sigmoid(-z), so negating the gate's weights converts it exactly.
-Its gates stand i, f, g, o (ours i, f, o, j) and no 1 is added to the forget gate.
+Its gates are in the order i, f, g, o (ours i, f, o, j) and no 1 is added to the forget gate.
 """
 
 from pathlib import Path, PureWindowsPath
@@ -40,10 +40,12 @@ Tensors = dict[str, Tensor]
 
 
 def is_manylangs(folder: Path) -> bool:
+    """Whether a folder looks like an ELMoForManyLangs model."""
     return (folder / "token_embedder.pkl").is_file() or (folder / "encoder.pkl").is_file()
 
 
 def read_manylangs(folder: Path) -> PretrainedModel:
+    """Read an ELMoForManyLangs model from its folder."""
     settings = _read_settings(folder)
     embedder = _read_part(folder / "token_embedder.pkl")
     encoder = _read_part(folder / "encoder.pkl")
@@ -68,7 +70,11 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     named = str(read_json(path).get("config_path", "")) if path.is_file() else ""
     candidates = [folder / named, folder / PureWindowsPath(named).name] if named else []
     for candidate in candidates:
-        if folder.resolve() in candidate.resolve().parents and candidate.is_file():
+        try:
+            is_own = folder.resolve() in candidate.resolve().parents and candidate.is_file()
+        except (ValueError, OSError):  # no name that a file can have
+            is_own = False
+        if is_own:
             return read_json(candidate)
     return _RELEASED
 
@@ -190,7 +196,7 @@ def _indexer(config: ModelConfig, folder: Path) -> TokenIndexer:
 
 
 def _read_dictionary(path: Path, num_rows: int, markers: tuple[str, ...]) -> dict[str, int]:
-    """``token<TAB>id`` lines; the original strips them, so a lone id stands for U+3000."""
+    """``token<TAB>id`` lines; the original strips them, so a lone id means U+3000."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; unpack the whole archive of the language")
     ids: dict[str, int] = {}

@@ -16,7 +16,7 @@ ModelName = str | Path | Sequence[str | Path] | None
 
 
 class ModelFiles(NamedTuple):
-    """Where a model is: a folder, a zip or an .hdf5 file, and options that lie elsewhere."""
+    """Where a model is: a folder, a zip or an .hdf5 file, and options that are elsewhere."""
 
     path: Path
     options: Path | None = None

@@ -32,6 +32,7 @@ FORMAT, VERSION = "elmokit", 1
 
 
 def is_native(folder: Path) -> bool:
+    """Whether a folder holds a model in elmokit's own format."""
     path = folder / "config.json"
     return path.is_file() and read_json(path).get("format") == FORMAT
 
@@ -53,12 +54,12 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
     )
     return PretrainedModel(
         bilm=bilm,
-        indexer=_read_indexer(folder, config, values.get("indexer", {})),
+        indexer=_read_indexer(folder, config, _table(values, "indexer", path)),
         format="native",
         source=str(folder),
         settled=read_state(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
-        card={str(key): str(value) for key, value in values.get("card", {}).items()},
+        card={str(key): str(value) for key, value in _table(values, "card", path).items()},
     )
 
 
@@ -93,6 +94,13 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
             write_state(model.settled, aside)
 
 
+def _table(values: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: {name} must be a table, got {table!r}; download it again")
+    return table
+
+
 def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) -> TokenIndexer:
     characters: Utf8Characters | UnicodeCharacters | None = None
     if config.char_cnn is not None:
@@ -105,13 +113,19 @@ def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) ->
     if config.words is not None:
         word_ids = _read_ids(folder / "words.json", config.words.num_words)
     default = TokenIndexer()
+    unknown, longest = markers.get("unknown", default.unknown_word), markers.get("longest_word")
+    num_words = config.words.num_words if config.words is not None else unknown
+    if not isinstance(unknown, int) or not 0 <= unknown <= num_words:
+        raise InputError(f"{folder / 'config.json'}: indexer.unknown is no word: {unknown!r}")
+    if longest is not None and (not isinstance(longest, int) or longest < 1):
+        raise InputError(f"{folder / 'config.json'}: indexer.longest_word is {longest!r}")
     return TokenIndexer(
         characters,
         word_ids,
-        int(markers.get("unknown", default.unknown_word)),
+        unknown,
         str(markers.get("begin", default.begin)),
         str(markers.get("end", default.end)),
-        markers.get("longest_word"),
+        longest,
     )
 
 

@@ -10,6 +10,8 @@ from elmokit.text.token_ids import TokenIndexer
 
 @dataclass
 class PretrainedModel:
+    """A biLM with all that is needed to use it, as every reader of ``weights/`` returns it."""
+
     bilm: BiLm
     indexer: TokenIndexer
     format: str
@@ -17,7 +19,7 @@ class PretrainedModel:
     source: str
     """Where it was read from, for messages."""
     settled: BiLmState | None = None
-    """A fixed warmed state (one row), for models that hardly met zeros in training."""
+    """A fixed warm start (one row), for models that rarely started from zeros in training."""
     output_words: OutputWords | None = None
     """Softmax and vocabulary, where the files have them: what predict and finetune need."""
     card: dict[str, str] = field(default_factory=dict)
@@ -25,4 +27,5 @@ class PretrainedModel:
 
     @property
     def config(self) -> ModelConfig:
+        """The shape of the biLM."""
         return self.bilm.config

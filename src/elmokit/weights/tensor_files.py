@@ -14,6 +14,7 @@ StorageType = Literal["float32", "float16"]
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file; every tensor becomes float32."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file, but config.json asks for it")
     try:
@@ -38,6 +39,7 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) -> None:
+    """Write a safetensors file in the given precision."""
     stored = getattr(torch, dtype)
     converted = {
         name: tensor.detach().cpu().to(stored).contiguous() for name, tensor in tensors.items()

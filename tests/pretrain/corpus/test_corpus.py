@@ -158,5 +158,5 @@ def test_a_file_of_the_right_size_with_other_bytes_is_found(
     corpus = Corpus.open(copy)
     with pytest.raises(InputError, match=rf"{Path(name).name}: damaged"):
         corpus.verify()
-    del corpus.facts["checksums"]  # as in a corpus of the first edition
+    (copy / "SHA256SUMS").unlink()  # as in a corpus of the first edition
     corpus.verify()

@@ -90,7 +90,7 @@ def start_run(data: Path, out: Path) -> "subprocess.Popen[bytes]":
 
 
 def test_kill_9_at_random_moments_changes_nothing(tiny_data: Path, tmp_path: Path) -> None:
-    # CI kills 3 times; benchmarks/kill_and_resume.py does it 20 times, also while writing.
+    # CI kills 3 times; reliability/soak.py does it far more often, also while writing.
     assert start_run(tiny_data, tmp_path / "whole").wait() == 0
     folder = tmp_path / "killed" / "checkpoints"
     for _ in range(3):

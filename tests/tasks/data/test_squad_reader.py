@@ -59,7 +59,7 @@ def test_questions_on_one_context_share_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ([{"text": "art", "answer_start": 1}], "question 'q7': the answer 'art' does not stand"),
+        ([{"text": "art", "answer_start": 1}], "question 'q7': the answer 'art' is not at"),
         ([{"text": "art"}], "question 'q7': not in SQuAD's form .*'answer_start' is missing"),
         ([{"text": 3, "answer_start": 1}], "question 'q7': expected text, got 3"),
     ],

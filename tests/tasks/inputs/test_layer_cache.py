@@ -1,6 +1,7 @@
 """The layer cache is exact, bounded, shared, and survives kills."""
 
 import multiprocessing
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from tiny_model import tiny_pretrained
 
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.files import replacing_file
 from elmokit.tasks.inputs import layer_cache
 from elmokit.tasks.inputs.layer_cache import ComputedLayers, LayerCache
 
@@ -124,13 +126,17 @@ def test_the_oldest_files_make_room(
     assert LayerCache(tiny_elmo, tmp_path).prepare([["c", "d", "e"]], quiet=True) == 0
 
 
-def test_a_file_that_is_renamed_while_room_is_made_is_passed_over(
+def test_what_a_killed_run_left_is_removed_when_room_is_made(
     tiny_elmo: Embedder, tmp_path: Path
 ) -> None:
     cache = LayerCache(tiny_elmo, tmp_path)
     folder = next(folder for folder in tmp_path.iterdir() if folder.is_dir())
-    (folder / ".gone.part").symlink_to("nowhere")  # listed, but not there
-    assert cache.prepare(SENTENCES, quiet=True) == 3
+    with replacing_file(folder / "x.layers") as ours:
+        left = ours.with_name(ours.name.replace(f".{os.getpid()}.", ".4194999."))  # no such process
+        left.symlink_to("nowhere")  # listed, but not there
+        assert cache.prepare(SENTENCES, quiet=True) == 3
+        assert ours.exists()
+    assert not left.is_symlink()
 
 
 def test_a_full_cache_says_so_and_still_answers(

@@ -8,6 +8,7 @@ from elmokit.analysis.encoders.encoder import Floats, Sentences, chunks
 from elmokit.config import ModelConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.bilm import BiLm
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -70,7 +71,7 @@ class CarriedEncoder:
 
     def document_layers(self, documents: Sequence[Sentences]) -> list[list[Floats]]:
         """For each document, one array (L + 1, T, D) per sentence."""
-        # The documents run side by side, the longest first, so that finished ones drop out.
+        # The documents run in parallel, the longest first, so that finished ones drop out.
         order = sorted(range(len(documents)), key=lambda number: -len(documents[number]))
         found: list[list[Floats]] = [[] for _ in documents]
         state = None
@@ -82,10 +83,16 @@ class CarriedEncoder:
         return found
 
 
-def untrained(config: ModelConfig, indexer: TokenIndexer, seed: int = 1) -> BiLmEncoder:
+def untrained(
+    config: ModelConfig,
+    indexer: TokenIndexer,
+    seed: int = 1,
+    precision: PrecisionName = "float32",
+) -> BiLmEncoder:
     """A biLM of the same architecture with random weights: what the architecture alone gives."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         bilm = BiLm(config)
     source = f"untrained (seed {seed})"
-    return BiLmEncoder(Embedder(PretrainedModel(bilm, indexer, "native", source)))
+    pretrained = PretrainedModel(bilm, indexer, "native", source)
+    return BiLmEncoder(Embedder(pretrained, precision=precision))

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from elmokit.analysis.encoders.bilm import BiLmEncoder, CarriedEncoder, untrained
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.sentence_mean import with_sentence_mean
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.model.kernels.choice import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import find_model
 from elmokit.weights.pretrained import PretrainedModel
@@ -19,9 +21,13 @@ class Models:
     They are freed with this object.
     """
 
-    def __init__(self, device: str = "cpu", need_softmax: bool = False) -> None:
+    def __init__(
+        self, device: str = "cpu", need_softmax: bool = False, precision: str = "float32"
+    ) -> None:
         """``need_softmax``: read the softmax too, which only perplexity needs; it is large."""
+        require_precision(precision)
         self.device = device
+        self.precision = cast(PrecisionName, precision)
         self.need_softmax = need_softmax
         self._embedders: dict[Path, Embedder] = {}
         self._encoders: dict[str, Encoder] = {}
@@ -38,7 +44,8 @@ class Models:
         path = find_model(name).path
         if path not in self._embedders:
             model = load_pretrained(path, need_softmax=self.need_softmax)
-            self._embedders[path] = Embedder(model).to(self.device)
+            embedder = Embedder(model, precision=self.precision)
+            self._embedders[path] = embedder.to(self.device)
         return self._embedders[path]
 
     def encoder(self, name: str) -> Encoder:
@@ -76,15 +83,17 @@ class Models:
             if seed and not seed.isdigit():
                 raise InputError(f"{name}: the seed must be a whole number, got {seed!r}")
             trained = self.embedder(path)
-            encoder = untrained(trained.bilm.config, trained.indexer, int(seed or 1))
+            encoder = untrained(
+                trained.bilm.config, trained.indexer, int(seed or 1), self.precision
+            )
             encoder.embedder.to(self.device)
             return encoder
         return BiLmEncoder(self.embedder(name))
 
 
-def open_encoder(name: str, device: str = "cpu") -> Encoder:
+def open_encoder(name: str, device: str = "cpu", precision: str = "float32") -> Encoder:
     """One encoder by its name; see ``Models.encoder``."""
-    return Models(device).encoder(name)
+    return Models(device, precision=precision).encoder(name)
 
 
 def _open_static(path: str) -> Encoder:

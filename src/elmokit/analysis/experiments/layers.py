@@ -40,7 +40,7 @@ _PAPER_COLUMNS = {
 def grid_table(result: GridResult, title: str) -> Table:
     """Development scores: one row per task and one column per variant.
 
-    The paper's scores of the same task, if it has them, stand in the row below.
+    The paper's scores of the same task, if it has them, are in the row below.
     """
     variants = result.variants
     rows: list[tuple[str, ...]] = []

@@ -1,6 +1,5 @@
 """Figure 2: the weights that each trained task learned for the layers."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from elmokit.analysis.experiments.runs import TITLES, TaskRun, read_runs
 from elmokit.analysis.output.pictures import Picture, heat_map
 from elmokit.analysis.output.tables import Table
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
 
 PLACES = ("input", "output")
 BOTH = "input + output"
@@ -78,7 +78,7 @@ def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
                     "its end (result.json)"
                 )
             try:
-                trained = json.loads(path.read_text(encoding="utf-8"))
+                trained = parse_json(path.read_text(encoding="utf-8"))
                 _collect(found, trained["task"], trained["mixes"])
             except (ValueError, KeyError, TypeError):
                 raise InputError(

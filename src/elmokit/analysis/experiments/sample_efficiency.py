@@ -56,7 +56,7 @@ def sample_efficiency(
     """Train with each share, with and without ELMo; smaller shares are part of larger ones."""
     for share in shares:
         if not 0 < share <= 1:
-            raise InputError(f"a share of the data lies above 0 and up to 1, got {share}")
+            raise InputError(f"a share of the data must be above 0 and at most 1, got {share}")
     total = num_training_examples(grid, task)
     config = configured(task, grid.recipe, grid.settings)
     variants = {share: share_variants(share, total, config) for share in sorted(shares)}
@@ -159,10 +159,11 @@ def efficiency_table(results: Sequence[SampleEfficiency]) -> Table:
                 f"({best:.1f}, epoch {first}) is reached with ELMo {when}."
             )
     notes.append(
-        "Small shares lie inside larger ones and are trained for 1 / sqrt(share) times the epochs, "
-        f"stopped by at most {DEV_EXAMPLES} development examples, with and without ELMo alike; the "
-        "test set is whole. Paper: SRL with ELMo at epoch 10 has what the baseline has "
-        "at epoch 486, and with 1 % of the data what the baseline has with 10 %."
+        "Small shares are subsets of larger ones and are trained for 1 / sqrt(share) times the "
+        f"epochs, stopped by at most {DEV_EXAMPLES} development examples, with and "
+        "without ELMo alike; the test set is whole. Paper: SRL with ELMo reaches at epoch 10 "
+        "what the baseline reaches at epoch 486, and with 1 % of the data what the baseline "
+        "reaches with 10 %."
     )
     header = ("task, test set", "training data", "baseline", "with ELMo")
     return Table("Sample efficiency (Figure 1)", header, tuple(rows), " ".join(notes))

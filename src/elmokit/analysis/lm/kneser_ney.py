@@ -5,7 +5,7 @@ predictions (Chen and Goodman, 1998; the counts are those of kenlm's lmplz, with
 
     p(w | c) = (a(c w) - D(a(c w))) / sum_v a(c v)  +  gamma(c) p(w | c without its first word)
 
-a is the count at the highest order and, below it, the number of different words that stand before
+a is the count at the highest order and, below it, the number of different words that come before
 c w; an n-gram that starts with ``<S>`` has nothing before it and keeps its count. D has three
 values per order, for counts of 1, 2 and more. Below the unigrams is 1 / (words that can follow).
 
@@ -94,7 +94,7 @@ class KneserNey:
 class Seen(NamedTuple):
     """What a run has read of a corpus in its first epoch: its tokens, batch_size, skip_tokens.
 
-    ``lanes`` streams read the corpus side by side, each from its own place.
+    ``lanes`` streams read the corpus in parallel, each from its own place.
     """
 
     tokens: int
@@ -227,7 +227,7 @@ def _look_up(keys: Numbers, ends: Ids, wanted: Numbers, row: Row) -> Ids:
 def _different_words_before(
     grams: _Grams, longer: _Grams, row: Row, number: int, num_words: int
 ) -> Ids:
-    """a below the highest order; where <S> starts the n-gram, nothing stands before it."""
+    """a below the highest order; where <S> starts the n-gram, nothing comes before it."""
     counts = np.bincount(longer.keys // num_words, minlength=len(grams.keys)).astype(np.int32)
     starts_sentence = row.is_first[grams.ends - (number - 1)]
     # <S> itself is never predicted.

@@ -50,7 +50,7 @@ def perplexities(
     ``seen``: what a model in its first epoch has read, run by run; the n-gram counts the same text.
     ``opened``: where models are opened, with their softmax. The n-gram starts each sentence anew,
     as a biLM with a fresh start does; carried state, which also knows the preceding sentences,
-    stands beside it.
+    is reported as well.
     """
     opened = opened or Models(need_softmax=True)
     corpus = Corpus.open(data)

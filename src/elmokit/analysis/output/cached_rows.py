@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.errors import InputError
 from elmokit.files import write_json
+from elmokit.files.json_text import parse_json
 from elmokit.recipe import from_plain, to_plain
 
 Row = TypeVar("Row")
@@ -42,9 +43,9 @@ def cached_rows(
     if not path.exists():
         write_json(path, to_plain(compute()))
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = parse_json(path.read_text(encoding="utf-8"))
         return [from_plain(row, {**values, "encoder": encoder.name}, str(path)) for values in rows]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(
             f"{path}: not rows that this version of elmokit can read ({error}); delete the file"
         ) from None

@@ -14,6 +14,7 @@ from elmokit.analysis.output.pictures import Picture, write_picture
 from elmokit.analysis.output.tables import Table, print_tables
 from elmokit.errors import InputError
 from elmokit.files import write_json
+from elmokit.files.json_text import parse_json
 from elmokit.recipe import to_plain
 
 FORMER_NAMES = {"occurrences": "uses"}
@@ -77,12 +78,12 @@ def load_result(folder: Path, name: str) -> Stored | None:
     if not path.exists():
         return None
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        _, fingerprint, settings = json.loads(values["key"])
+        values = parse_json(path.read_text(encoding="utf-8"))
+        _, fingerprint, settings = parse_json(values["key"])
         provenance = Provenance(name, str(fingerprint), settings)
         cost = float(values.get("cpu_seconds", 0.0))
         return Stored(name, values["command"], provenance, _renamed(values["value"]), cost)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise InputError(
             f"{path}: not a stored result, or damaged ({error!r}); delete the file, and the report "
             f"computes it again"

@@ -9,7 +9,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+( ± [\d.]+)?( ?%)?")
 
 
 class Table(NamedTuple):
-    """A titled table of text cells; the note stands below it."""
+    """A titled table of text cells; the note goes below it."""
 
     title: str
     header: tuple[str, ...]
@@ -59,7 +59,7 @@ def draw_table(table: Table, width: int | None = None) -> None:
         justify = "right" if is_numeric else "left"
         drawn.add_column(title, justify=justify, width=widths[number], overflow="fold")  # type: ignore[arg-type]
     for row in table.rows:
-        # What the paper reports stands beside ours, told apart at a glance.
+        # The paper's figures are beside ours, told apart at a glance.
         drawn.add_row(*row, style="dim" if row[0].startswith("paper") else None)
     console.print(drawn)
     if table.note:

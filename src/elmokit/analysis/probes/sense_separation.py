@@ -3,7 +3,7 @@
 For every noun and verb lemma of SemCor whose two most frequent senses have at least
 ``per_sense`` occurrences each, that many occurrences of each sense are drawn (with a fixed seed).
 An occurrence a, another one b of the same sense and one c of the other sense make a triple; neither
-b nor c may stand in the document of a, because vectors of one document are alike for reasons other
+b nor c may be in the document of a, because vectors of one document are alike for reasons other
 than sense. The triple is right if cos(a, b) > cos(a, c), and half right if they are equal. A
 lemma's score is the share of its triples that are right, a layer's score the mean over lemmas: 50 %
 is chance. WordNet's senses are fine; two of different lexicographer files (act and communication,
@@ -48,7 +48,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 class Occurrence(NamedTuple):
-    """One token of a lemma, with its sense and where it stands."""
+    """One token of a lemma, with its sense and where it occurs."""
 
     sense: int
     """0 or 1: the most frequent sense or the next."""

@@ -1,4 +1,4 @@
-"""Commands as a person types them: copied from the page, they make again what stands above them."""
+"""Commands as a person types them: copied from the page, they recompute the section above them."""
 
 import shlex
 from collections.abc import Iterable

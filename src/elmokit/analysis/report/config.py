@@ -103,7 +103,7 @@ class ReportConfig:
             is_repeated=True,
             metavar="TOKENS[:LANES[:SKIPPED]]",
             help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
-            "train.skip_tokens): the n-gram counts the same text. Repeat it for each run. "
+            "train.skip_tokens); the n-gram is trained on the same text. Repeat it for each run. "
             "Default: the whole corpus.",
         ),
     ] = ()
@@ -130,7 +130,7 @@ class ReportConfig:
         int | None,
         Setting(
             ("--table1-seeds",),
-            help="Runs of each kind in Table 1. Default: three for small tasks, else one.",
+            help="Number of seeds in Table 1. Default: three for small tasks, otherwise one.",
         ),
     ] = None
     tasks: Annotated[
@@ -177,10 +177,11 @@ class ReportConfig:
     ] = ()
     seeds: Annotated[
         int | None,
-        Setting(("--seeds",), help="Runs of each kind elsewhere. Default: depends on the task."),
+        Setting(("--seeds",), help="Number of seeds elsewhere. Default: depends on the task."),
     ] = None
     max_minutes: Annotated[
-        float, Setting(("--minutes",), help="Longest training of one run; 0: as the recipe says.")
+        float,
+        Setting(("--minutes",), help="Time limit of each run, in minutes; 0: as in the recipe."),
     ] = 0.0
     has_layer_norm: Annotated[
         bool,
@@ -189,7 +190,7 @@ class ReportConfig:
             help="In Table 2, add columns with layer normalisation.",
         ),
     ] = False
-    jobs: Annotated[int, Setting(("--jobs",), help="Task runs at the same time.")] = 1
+    jobs: Annotated[int, Setting(("--jobs",), help="Number of parallel task runs.")] = 1
     train_sentences: Annotated[
         int | None,
         Setting(("--train-sentences",), help="Train the part-of-speech probe on fewer sentences."),
@@ -199,7 +200,7 @@ class ReportConfig:
         Setting(("--semcor-sentences",), help="Use fewer SemCor sentences for word senses."),
     ] = None
     device: Annotated[
-        str, Setting(("--device",), help="Where the model runs: cpu, cuda, cuda:1 ...")
+        str, Setting(("--device",), help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")
     ] = "cpu"
 
     @property

@@ -140,7 +140,7 @@ def elmo_helps_every_task(result: SixTasks) -> Finding | None:
 
 
 def noise_of_tasks(result: SixTasks) -> Deviation | None:
-    """Table 1's, which stands in wherever the runs of another table have one seed each."""
+    """Table 1's, which is used wherever the runs of another table have one seed each."""
     own = (gain for gain in result.gains if not gain.test_set)
     return deviation(cell for gain in own for cell in (gain.elmo, gain.baseline))
 

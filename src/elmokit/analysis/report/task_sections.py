@@ -172,7 +172,7 @@ class Examples(NamedTuple):
     """The size of a task's training data."""
 
     num_used: int
-    """What 100 % stands for: the recipe may take fewer than there are."""
+    """What 100 % means: the recipe may take fewer than there are."""
     num_available: int
 
 

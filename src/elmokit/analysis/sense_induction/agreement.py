@@ -53,11 +53,14 @@ def adjusted_rand_index(gold: Sequence[object], found: Sequence[object]) -> floa
 
 def v_measure(gold: Sequence[object], found: Sequence[object]) -> VMeasure:
     """How homogeneous clusters are, and how complete."""
-    shares = contingency(gold, found) / max(len(gold), 1)
+    table = contingency(gold, found)
+    shares = table / max(len(gold), 1)
     of_gold, of_found = _entropy(shares.sum(axis=1)), _entropy(shares.sum(axis=0))
     mutual = of_gold + of_found - _entropy(shares.ravel())
+    # By the number of classes: the entropy of a single one may be rounded to other than 0.
     return VMeasure(
-        float(mutual / of_gold) if of_gold else 1.0, float(mutual / of_found) if of_found else 1.0
+        float(mutual / of_gold) if table.shape[0] > 1 else 1.0,
+        float(mutual / of_found) if table.shape[1] > 1 else 1.0,
     )
 
 

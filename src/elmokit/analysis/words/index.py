@@ -6,15 +6,15 @@ INDEX/index.json         what it is, of which model and of which text
       sentences.txt, sentences.npy       the text, and the byte where each sentence starts
       tokens.npy         (N, 2): the sentence and the place of each token
       words.txt, words.npy       the commonest words and their token-layer vectors
+      SHA256SUMS         what ``elmokit verify INDEX`` compares
 
 All are memory-mapped. Up to five million tokens are searched exactly (0.2 s per million); beyond
 that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors decide.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,8 +27,11 @@ import numpy.typing as npt
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks, unit
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.analysis.words.texts import first_tokens, read_sentences
-from elmokit.errors import InputError, missing_extra
+from elmokit.errors import InputError, missing_extra, reason_of
 from elmokit.files import replacing_folder, require_replaceable, write_json
+from elmokit.files.arrays import map_npy
+from elmokit.files.checksums import write_checksums
+from elmokit.files.json_text import parse_json
 from elmokit.progress import meter
 from elmokit.recipe import from_plain, to_plain
 from elmokit.text.static_vectors import StaticVectors
@@ -117,6 +120,7 @@ def build_index(
             for layer in chosen:
                 _write_graph(aside, layer, facts, quiet)
         write_json(aside / "index.json", to_plain(facts))
+        write_checksums(aside)
     return IndexReport(text.num_sentences, text.num_tokens, tuple(chosen), is_exact)
 
 
@@ -216,7 +220,7 @@ def open_index(path: Path) -> "OccurrenceIndex":
     if not file.is_file():
         raise InputError(f"{path}: no index here; make one with  elmokit index TEXT -o {path}")
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = parse_json(file.read_text(encoding="utf-8"))
         known = {"format": FORMAT, "version": VERSION}
         if not isinstance(values, dict) or {name: values.get(name) for name in known} != known:
             raise InputError(f"{file}: not an index that this version of elmokit reads")
@@ -258,9 +262,10 @@ class OccurrenceIndex:
     @cached_property
     def words(self) -> StaticVectors:
         """One vector per word, from the layer that sees no context: the static neighbours."""
-        words = (self.path / "words.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        vectors = _load_array(self.path / "words.npy", len(words)).astype(np.float32)
-        return StaticVectors(words, vectors, str(self.path))
+        with self._damage_said_plainly():
+            words = (self.path / "words.txt").read_text(encoding="utf-8").split("\n")[:-1]
+            vectors = _load_array(self.path / "words.npy", len(words)).astype(np.float32)
+            return StaticVectors(words, vectors, str(self.path))
 
     def neighbours(
         self, encoder: Encoder, occurrence: Occurrence, layer: int | None = None, number: int = 5
@@ -278,8 +283,9 @@ class OccurrenceIndex:
         if layer not in self.layers:
             known = ", ".join(map(str, self.layers))
             raise InputError(f"{self.path}: holds layers {known}, not {layer}; index it again")
-        query = unit(encoder.layers([occurrence.tokens])[0][layer, occurrence.place][None])[0]
-        # The sentence itself, and others, may stand in the text more than once; then look further.
+        with self._damage_said_plainly():
+            query = unit(encoder.layers([occurrence.tokens])[0][layer, occurrence.place][None])[0]
+        # The sentence itself, and others, may occur in the text more than once; then look further.
         found: dict[tuple[tuple[str, ...], int], Neighbour] = {}
         wanted = number
         while len(found) < number and wanted <= 64 * number:
@@ -296,9 +302,24 @@ class OccurrenceIndex:
 
     def occurrence(self, row: int) -> Occurrence:
         """The token in a row of the index, with its sentence."""
-        sentence, place = (int(number) for number in self._tokens[row])
-        start, end = self._starts[sentence], self._starts[sentence + 1]
-        return Occurrence(self._text[start : end - 1].tobytes().decode().split(" "), place)
+        with self._damage_said_plainly():
+            sentence, place = (int(number) for number in self._tokens[row])
+            start, end = self._starts[sentence], self._starts[sentence + 1]
+            tokens = self._text[start : end - 1].tobytes().decode().split(" ")
+            _ = tokens[place]
+        return Occurrence(tokens, place)
+
+    @contextmanager
+    def _damage_said_plainly(self) -> Iterator[None]:
+        """An index is mapped, not read: numbers that do not fit are met only in use."""
+        try:
+            yield
+        except (IndexError, TypeError, ValueError, FileNotFoundError, MemoryError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{self.path}: damaged ({reason_of(error)}); make the index again"
+            ) from None
 
     def sentences(self) -> Iterator[list[str]]:
         """All sentences of the text, in order."""
@@ -307,6 +328,8 @@ class OccurrenceIndex:
 
     def _search(self, layer: int, query: Floats, number: int) -> list[tuple[int, float]]:
         vectors = _map_layer(self.path, layer, self.facts)
+        if vectors.shape[1] != len(query):
+            raise InputError(f"{self.path}: vectors of another width; make the index again")
         number = min(number, len(vectors))
         if self.facts.is_exact:
             search = _usearch().search
@@ -348,10 +371,10 @@ class OccurrenceIndex:
 
 def _load_array(file: Path, length: int) -> npt.NDArray[Any]:
     try:
-        array = np.asarray(np.load(file, mmap_mode="r"))
-        if len(array) == length:
+        array = map_npy(file)
+        if array.ndim and len(array) == length:
             return array
-    except (ValueError, OSError, EOFError, TypeError):
+    except (ValueError, OSError):
         pass
     raise InputError(f"{file}: missing or damaged; make the index again")
 

@@ -1,6 +1,6 @@
 """The work behind ``elmokit embed`` and ``elmokit convert``: options in, a summary out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,17 +9,21 @@ from typing import cast
 from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Pooling, Start, require_start
 from elmokit.embed.files.bio_embeddings import MAPPING, write_bio_embeddings
 from elmokit.embed.files.fasta import count_proteins, read_fasta
-from elmokit.embed.files.inputs import count_lines, read_sentences
+from elmokit.embed.files.inputs import Item, count_lines, read_sentences
+from elmokit.embed.files.resume import embed_resumably
 from elmokit.embed.files.to_file import embed_to_file, parse_selection
 from elmokit.embed.files.writers import Layout, require_suffix
 from elmokit.embed.load import load
+from elmokit.embed.verify.stored_files import check_stored
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
 from elmokit.files import require_replaceable
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.progress import meter
-from elmokit.text.sources import require_sources
+from elmokit.text.sources import can_be_read_twice, require_sources
 from elmokit.weights.bilm_tf.write import write_bilm_tf
 from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import DEFAULT_MODEL, ModelName
 from elmokit.weights.native import write_native
 
 SETTLING_SENTENCES = 200
@@ -42,7 +46,11 @@ class EmbedOptions:
     bio_embeddings: bool = False
     id_field: int = 1
     split_char: str = "|"
+    resume: bool = False
+    verify: bool = False
     device: str = "cpu"
+    precision: str = "float32"
+    num_threads: int | None = None
     quiet: bool = False
 
 
@@ -53,6 +61,11 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     require_suffix(out)
     require_sources(inputs)
     require_start(options.start)
+    if options.resume and not can_be_read_twice(inputs):
+        raise InputError(
+            "--resume reads its inputs again, but standard input and pipes can be read only once; "
+            "write the text to a file"
+        )
     elmo = _load_for(options)
     default = "sum" if options.protein else "average"
     selection = parse_selection(
@@ -65,26 +78,46 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     )
     if options.protein:
         total, unit = count_proteins(inputs), "proteins"
-        items = read_fasta(inputs, id_field=options.id_field, split_char=options.split_char)
     else:
         total, unit = count_lines(inputs), "sentences"
-        items = read_sentences(inputs, pretokenized=options.pretokenized)
+
+    def read_items() -> Iterator[Item]:
+        if options.protein:
+            return read_fasta(inputs, id_field=options.id_field, split_char=options.split_char)
+        return read_sentences(inputs, pretokenized=options.pretokenized)
+
+    start, batch_tokens = cast(Start, options.start), options.batch_tokens
     with meter("embed", unit, total, options.quiet) as progress:
-        num_tokens = embed_to_file(
-            elmo,
-            items,
-            out,
-            selection,
-            layout=layout,
-            start=cast(Start, options.start),
-            batch_tokens=options.batch_tokens,
-            progress=progress,
-        )
+        if options.resume:
+            num_tokens = embed_resumably(
+                elmo, read_items, out, selection, progress,
+                layout=layout, start=start, batch_tokens=batch_tokens,
+            )  # fmt: skip
+        else:
+            num_tokens = embed_to_file(
+                elmo, read_items(), out, selection,
+                layout=layout, start=start, batch_tokens=batch_tokens, progress=progress,
+            )  # fmt: skip
     return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
 
 
+def _require_intact(model: ModelName) -> None:
+    if check_stored(model).num_files is None:
+        raise InputError(
+            f"--verify: {model or DEFAULT_MODEL} carries no checksums to compare with; a copy made "
+            f"with  elmokit convert  has them"
+        )
+
+
 def _load_for(options: EmbedOptions) -> Embedder:
-    elmo = load(options.model, device=options.device)
+    if options.verify:
+        _require_intact(options.model)
+    elmo = load(
+        options.model,
+        device=options.device,
+        precision=cast(PrecisionName, options.precision),
+        num_threads=options.num_threads,
+    )
     if options.protein and "language" in elmo.pretrained.card:
         raise InputError(
             f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
@@ -102,6 +135,8 @@ def _run_bio_embeddings(inputs: Sequence[str], out: Path, options: EmbedOptions)
             "--bio-embeddings writes all layers of every residue, and one vector per protein: "
             "leave out --layers and --pool"
         )
+    if options.resume:
+        raise InputError("--bio-embeddings: a run cannot be resumed; leave out --resume")
     require_sources(inputs)
     require_replaceable(out, MAPPING, "embeddings")
     elmo = _load_for(options)

@@ -15,6 +15,8 @@ def read_fasta(
     The id is field ``id_field`` (from 0) of the header split at ``split_char``, so that
     ``>sp|P69905|HBA_HUMAN`` is P69905; -1 takes the whole header, None its first word.
     """
+    if not split_char:
+        raise InputError("--split-char is empty; give what separates the fields, or use --id -1")
     seen: set[str] = set()
     for name in inputs:
         for header, number, sequence in _records(name):
@@ -29,6 +31,7 @@ def read_fasta(
 
 
 def count_proteins(inputs: Sequence[str]) -> int | None:
+    """Count the records of FASTA files; None where an input can be read only once."""
     if not can_be_read_twice(inputs):
         return None
     total = 0

@@ -1,4 +1,4 @@
-"""FILES -> SENTENCES for the command line: one sentence a line, read as it is needed."""
+"""FILES -> SENTENCES for the command line: one sentence per line, read as it is needed."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

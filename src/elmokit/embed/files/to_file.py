@@ -95,24 +95,35 @@ def embed_to_file(
 
     num_tokens = 0
     with writing(path, layout, kind) as writer:
-        for vectors in _stream(elmo, tokens(), selection, start, batch_tokens):
+        for vectors in stream_selection(elmo, tokens(), selection, start, batch_tokens):
             item = waiting.popleft()
             writer.add(item, vectors)
             num_tokens += len(item.tokens)
             if progress is not None:
-                elapsed_seconds = max(time.monotonic() - progress.started, 1e-9)
-                progress.advance(1, f"{num_tokens / elapsed_seconds:,.0f} tokens/s")
+                progress.advance(1, note_of(progress, num_tokens))
     return num_tokens
 
 
-def _stream(
+def note_of(progress: Meter, num_tokens: int) -> str:
+    """What is shown beside the progress."""
+    elapsed_seconds = max(time.monotonic() - progress.started, 1e-9)
+    return f"{num_tokens / elapsed_seconds:,.0f} tokens/s"
+
+
+def window_tokens_for(batch_tokens: int) -> int:
+    """How many tokens a stream holds in memory: enough for batches of this size."""
+    return max(WINDOW_TOKENS, 2 * batch_tokens)
+
+
+def stream_selection(
     elmo: Embedder,
     sentences: Iterable[list[str]],
     selection: Selection,
     start: Start,
     batch_tokens: int,
 ) -> Iterator[Vectors]:
-    window = max(WINDOW_TOKENS, 2 * batch_tokens)
+    """The selected vectors of each sentence, in order."""
+    window = window_tokens_for(batch_tokens)
     if selection.mix is None:
         stream = elmo.stream_layers(
             sentences, start=start, batch_tokens=batch_tokens, window_tokens=window

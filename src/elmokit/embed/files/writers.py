@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
 MOST_TOKENS_AS_ATTRIBUTE = 4000
 """HDF5 stores attributes of up to 64 kB, 16 bytes per token; longer sentences have none."""
+LONGEST_NPZ_KEY = 65_000
+"""Bytes of a name in a zip file, a little rounded down."""
 HDF5_SPARE_BYTES = 1 << 18
 """Room for HDF5's own tables, beside two per cent of the file."""
 
@@ -68,7 +70,7 @@ def writing(
     """A writer for the format that the name of ``path`` (or ``kind``, like ".h5") asks for."""
     if kind is None:
         require_suffix(path)
-    with _full_disk_said_plainly(path), replacing_file(path) as aside:
+    with full_disk_said_plainly(path), replacing_file(path) as aside:
         writer = _WRITERS[kind or path.suffix](aside, layout)
         try:
             yield writer
@@ -94,6 +96,7 @@ class Hdf5Writer:
         self._sentences = _JsonObject() if layout.keep_sentences else None
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Write one dataset, with its tokens as an attribute."""
         tokens = item.tokens if self._sentences else []
         self._ask_for_space(vectors.nbytes + sum(64 + 4 * len(token) for token in tokens))
         key = item.key.replace("/", "_")
@@ -111,6 +114,7 @@ class Hdf5Writer:
                 dataset.attrs.create("tokens", encodable, dtype=h5py.string_dtype("utf-8"))
 
     def close(self) -> None:
+        """Write ``sentence_to_index`` and close the file."""
         if self._sentences:
             sentences = self._sentences.json()
             self._ask_for_space(len(sentences))
@@ -123,6 +127,7 @@ class Hdf5Writer:
         os.truncate(self._path, size)  # give back what was asked for and not used
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         with suppress(OSError, RuntimeError, ValueError):
             self._file.close()
 
@@ -146,12 +151,14 @@ class NpzWriter:
         self._tokens = _JsonObject()
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Write one array."""
         self._write(item.key, vectors.astype(self._dtype, copy=False))
         if self._sentences:
             self._sentences.add(item.text, item.key)
             self._tokens.add(item.key, item.tokens)
 
     def close(self) -> None:
+        """Write ``sentence_to_index`` and ``tokens``, then the directory of the archive."""
         if self._sentences:
             self._write("sentence_to_index", np.array([self._sentences.json()]))
             if not self._tokens.is_empty:
@@ -160,12 +167,19 @@ class NpzWriter:
         self._file.close()
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         self._zip.fp = None  # so that it does not write its directory when it is collected
         with suppress(OSError):
             self._file.close()
 
     def _write(self, key: str, array: Array) -> None:
-        with self._zip.open(f"{key}.npy", "w", force_zip64=True) as member:
+        if len(key.encode("utf-8", "replace")) > LONGEST_NPZ_KEY:
+            raise InputError(
+                f"{key[:40]!r}... has {len(key):,} characters, more than a name in an npz file can "
+                f"have; write .h5 or .parquet, or choose another field with --id"
+            )
+        member_info = zipfile.ZipInfo(f"{key}.npy")  # its date is fixed: the same text, same file
+        with self._zip.open(member_info, "w", force_zip64=True) as member:
             np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
@@ -188,6 +202,7 @@ class ParquetWriter:
         self._num_rows = 0
 
     def add(self, item: Item, vectors: Array) -> None:
+        """Collect one sentence; a row group is written when it is full."""
         vectors = vectors[..., None, :] if self._layout.is_pooled else vectors
         self._group.append((item, vectors.astype(self._layout.dtype, copy=False)))
         self._num_rows += vectors.shape[-2]
@@ -195,11 +210,13 @@ class ParquetWriter:
             self._write_group()
 
     def close(self) -> None:
+        """Write the last row group and the footer."""
         if self._group or self._file is None:
             self._write_group()
         self._file.close()
 
     def abandon(self) -> None:
+        """Close the file without completing it."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
@@ -274,7 +291,8 @@ def _encodable(token: str) -> str:
 
 
 @contextmanager
-def _full_disk_said_plainly(path: Path) -> Iterator[None]:
+def full_disk_said_plainly(path: Path) -> Iterator[None]:
+    """What ran out of space while writing ``path`` becomes one sentence."""
     try:
         yield
     except (OSError, RuntimeError) as error:

@@ -1,1 +1,1 @@
-"""A model beside the vectors of the program it came from: do they agree?"""
+"""Does a model reproduce the vectors of the program that it came from?"""

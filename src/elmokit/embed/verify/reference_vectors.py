@@ -1,22 +1,26 @@
 """Vectors that somebody made with the old program, with the sentences they belong to."""
 
-import json
-import zipfile
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
+from elmokit.files.json_text import parse_json
 from elmokit.weights.hdf5 import find_dataset, open_hdf5
 
 Array = npt.NDArray[np.float32]
 
 SENTENCE_INDEX = "sentence_to_index"
+_PATIENCE_SECONDS = 60
 
 
 class ExpectedSentence(NamedTuple):
+    """One sentence with the vectors that another program computed for it."""
+
     key: str
     tokens: list[str]
     vectors: Array  # (L + 1, T, D), (T, D), or (2, T, P) for the two directions of the top layer
@@ -30,7 +34,7 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
     if path.suffix == ".npz":
         arrays, index = _read_npz(path, max_sentences)
     else:
-        arrays, index = _read_hdf5(path, max_sentences)
+        arrays, index = _read_hdf5(path, max_sentences, need_index=texts is None)
     if not arrays:
         raise InputError(f"{path}: holds no vectors")
     found = []
@@ -45,23 +49,42 @@ def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> lis
         if vectors.shape[-2] != len(tokens):
             raise InputError(
                 f"{path}: {key!r} has vectors of {vectors.shape[-2]} tokens, but its sentence has "
-                f"{len(tokens)}; give the sentences tokenised as they were, separated by blanks"
+                f"{len(tokens)}; give the sentences tokenised as they were, separated by spaces"
             )
         found.append(ExpectedSentence(key, tokens, vectors))
     return found
 
 
-def _read_hdf5(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[str, str]]:
+def _read_hdf5(
+    path: Path, max_sentences: int, need_index: bool
+) -> tuple[dict[str, Array], dict[str, str]]:
     """AllenNLP's layout: keys "0", "1", ... and sentence_to_index; bilm-tf's has no index."""
     with open_hdf5(path) as file:
-        sentences = find_dataset(file, SENTENCE_INDEX, path)
-        index = {} if sentences is None else _read_index(sentences[()], path)
+        has_index = find_dataset(file, SENTENCE_INDEX, path) is not None
+        index = _read_index(_read_strings(path), path) if has_index and need_index else {}
         keys = [key for key in file if key != SENTENCE_INDEX]
         if all(key.isdecimal() for key in keys):
             keys.sort(key=int)
         datasets = ((key, find_dataset(file, key, path)) for key in keys[:max_sentences])
         arrays = {key: one[()] for key, one in datasets if one is not None}
         return {key: _numbers(values, path) for key, values in arrays.items()}, index
+
+
+def _read_strings(path: Path) -> list[str]:
+    """The index, read by another process: in a damaged file, HDF5 looks for strings for ever."""
+    script = (
+        "import sys, h5py; "
+        "sys.stdout.buffer.write(h5py.File(sys.argv[1], 'r')[sys.argv[2]].asstr()[0].encode())"
+    )
+    command = [sys.executable, "-c", script, str(path), SENTENCE_INDEX]
+    try:
+        found = subprocess.run(command, capture_output=True, check=True, timeout=_PATIENCE_SECONDS)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        raise InputError(
+            f"{path}: {SENTENCE_INDEX} cannot be read; give the text that was embedded with "
+            f"--sentences, or the file as it was"
+        ) from None
+    return [found.stdout.decode("utf-8", "replace")]
 
 
 def _read_npz(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[str, str]]:
@@ -74,8 +97,10 @@ def _read_npz(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[st
             names = [name for name in file.files if name not in (SENTENCE_INDEX, "tokens")]
             found = {name: file[name] for name in names[:max_sentences]}
             sentences = file.get(SENTENCE_INDEX)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a file of vectors ({error})") from None
+    except Exception as error:  # a damaged zip of damaged arrays raises anything
+        raise InputError(
+            f"{path}: not a file of vectors, or damaged ({reason_of(error)}); copy it again"
+        ) from None
     index = {} if sentences is None else _read_index(sentences, path)
     arrays = {name: _numbers(array, path) for name, array in found.items()}
     if len(arrays) == 1 and not next(iter(arrays)).isdecimal():
@@ -88,7 +113,7 @@ def _read_npz(path: Path, max_sentences: int) -> tuple[dict[str, Array], dict[st
 def _read_index(values: Any, path: Path) -> dict[str, str]:
     """Key -> sentence, from one string of JSON that says sentence -> key."""
     try:
-        by_sentence = json.loads(np.ravel(values)[0])
+        by_sentence = parse_json(np.ravel(values)[0])
         return {str(key): sentence for sentence, key in by_sentence.items()}
     except (ValueError, TypeError, AttributeError, IndexError):
         raise InputError(
@@ -123,7 +148,7 @@ def _tokens_of(
     reason = "lists a repeated sentence only once" if index else "holds no sentences"
     raise InputError(
         f"{path}: {reason}, so {key!r} cannot be compared; give the text that was embedded too, "
-        f"one sentence a line, tokens separated by blanks"
+        f"one sentence per line, tokens separated by spaces"
     )
 
 

@@ -30,6 +30,8 @@ AGREES = 1e-4
 
 @dataclass(frozen=True)
 class LayerStatistics:
+    """The distribution of one layer's values over the built-in sentences."""
+
     name: str
     mean: float
     std: float
@@ -48,11 +50,14 @@ class Agreement:
 
     @property
     def is_agreement(self) -> bool:
+        """Whether the difference is no more than float32 rounding explains."""
         return self.relative_rms <= AGREES
 
 
 @dataclass(frozen=True)
 class VerifyReport:
+    """What ``verify`` found: the model, its layers, and how expected vectors compare."""
+
     info: ModelInfo
     checksum: str
     layers: tuple[LayerStatistics, ...]
@@ -68,6 +73,7 @@ class VerifyReport:
         return self.expected is None or self.agreements[0].is_agreement
 
     def lines(self) -> list[str]:
+        """Return the report as lines of text."""
         text = [
             f"model      {self.info.source} ({self.info.format})",
             f"parameters {self.info.num_parameters:,}; every shape is as the options say",
@@ -108,7 +114,14 @@ def verify(
     sentences: Path | None = None,
     max_sentences: int = MAX_SENTENCES,
 ) -> VerifyReport:
-    """``sentences``: the text behind ``expected``, where the file does not hold it itself."""
+    """Check a model, and compare it with vectors that another program computed with it.
+
+    Args:
+        elmo: the model.
+        expected: a file of vectors; see docs/formats.md for what can be read.
+        sentences: the text of these vectors, if their file does not contain it.
+        max_sentences: how many sentences to compare.
+    """
     recorded = [] if expected is None else read_expected(expected, sentences, max_sentences)
     return VerifyReport(
         info=info(elmo.pretrained),

@@ -3,8 +3,8 @@
 docs/corpus-format.md describes the files; ``pretrain/corpus/prepare.py`` writes them.
 """
 
-import hashlib
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
+from elmokit.files.arrays import map_npy
+from elmokit.files.checksums import check_files
+from elmokit.files.json_text import parse_json
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Ids, Utf8Characters
 from elmokit.text.vocabulary import MARKERS, Vocabulary, read_vocabulary
 
@@ -23,6 +26,21 @@ ENOUGH_HELDOUT_TOKENS = 2_000
 """A perplexity measured on fewer says little."""
 _NATS_DEVIATION = 3.7
 """The standard deviation of a prediction's loss: of en-small on the test sentences of EWT."""
+
+
+@contextmanager
+def _damage_said_plainly() -> Iterator[None]:
+    """Opening a corpus does not read it all, so numbers that do not fit are met only in use."""
+    try:
+        yield
+    except (IndexError, ValueError, MemoryError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the corpus is damaged ({reason_of(error)}); `elmokit verify` names the file, and "
+            f"preparing it again mends it"
+        ) from None
+
 
 _MARKERS_WITH_CHARACTERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE)
 
@@ -76,6 +94,7 @@ class Split:
             raise InputError("this corpus knows no kinds of text; prepare it again")
         return self._take(np.flatnonzero(self.kinds == kind))
 
+    @_damage_said_plainly()
     def _take(self, chosen: npt.NDArray[np.int64]) -> "Split":
         """The sentences of these numbers, copied."""
         ends = np.append(self.starts[1:], len(self.tokens))
@@ -99,6 +118,7 @@ class Lexicon:
         """How many distinct words there are, the markers included."""
         return len(self.counts)
 
+    @_damage_said_plainly()
     def characters(self, type_ids: npt.NDArray[np.int64], characters: Utf8Characters) -> Ids:
         """(N, C) character ids of N types, without a Python object per word."""
         starts = self.offsets[type_ids]
@@ -108,6 +128,7 @@ class Lexicon:
         ids[is_marker] = rows[type_ids[is_marker]]
         return ids
 
+    @_damage_said_plainly()
     def num_characters(self, type_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """(N,) how many Unicode characters (code points) each of N types is spelt with."""
         starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
@@ -118,6 +139,7 @@ class Lexicon:
         owner = np.repeat(np.arange(len(type_ids)), lengths)
         return np.bincount(owner[is_first_byte], minlength=len(type_ids))
 
+    @_damage_said_plainly()
     def words(self, type_ids: npt.NDArray[np.int64]) -> list[str]:
         """The spelling of N types."""
         starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
@@ -145,7 +167,7 @@ class Corpus:
         return [str(name) for name in self.facts.get("kinds", [])]
 
     def sample(self, split: Split, max_tokens: int | None, stretch: int = 1) -> Split:
-        """About ``max_tokens`` tokens that stand for all of ``split``, always the same ones.
+        """About ``max_tokens`` tokens that represent all of ``split``, always the same ones.
 
         The first sentences of a shuffled corpus; otherwise sentences spread evenly over the text,
         ``stretch`` neighbours from each place.
@@ -158,13 +180,7 @@ class Corpus:
 
         Opening a corpus only compares sizes. Corpora of the first edition have no checksums.
         """
-        for name, checksum in self.facts.get("checksums", {}).items():
-            path = _existing(self.path / str(name))
-            if file_checksum(path) != checksum:
-                raise InputError(
-                    f"{path}: damaged (its checksum is not that of corpus.json); prepare the "
-                    f"corpus again"
-                )
+        check_files(self.path, "prepare the corpus again, or copy it again")
 
     @classmethod
     def open(cls, path: Path | str) -> "Corpus":
@@ -185,15 +201,6 @@ class Corpus:
         )
 
 
-def file_checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 22):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def warn_if_few(num_tokens: int) -> str | None:
     """What to tell a user whose held-out part is too small for perplexity to mean much."""
     if num_tokens >= ENOUGH_HELDOUT_TOKENS:
@@ -211,12 +218,12 @@ def _read_facts(path: Path) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"{path}: no corpus.json here; make a corpus with  elmokit prepare")
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = parse_json(file.read_text(encoding="utf-8"))
         is_ours, version = facts["format"] == FORMAT, facts["version"]
         for part in ("train", "heldout"):
             _ = facts[part]["num_sentences"] + facts[part]["num_tokens"]
         _ = facts["vocabulary_size"] + facts["num_types"] + facts["num_letters"]
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: not the description of a corpus ({error!r})") from None
     if not is_ours or version != VERSION:
         raise InputError(
@@ -268,12 +275,12 @@ def _map_raw(path: Path, dtype: type[Any]) -> npt.NDArray[Any]:
 
 def _map_npy(path: Path) -> npt.NDArray[np.int64]:
     try:
-        array = np.load(_existing(path), mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        array = map_npy(_existing(path))
+    except ValueError as error:
         raise InputError(f"{path}: truncated or no .npy file ({error}); prepare again") from None
     if array.dtype != np.int64 or array.ndim != 1:
         raise InputError(f"{path}: expected a row of int64, got {array.dtype} {array.shape}")
-    return np.asarray(array)
+    return array
 
 
 def _existing(path: Path) -> Path:

@@ -6,14 +6,19 @@ stop the reading: what is too long is cut, what is broken is left, and all of it
 
 import hashlib
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from elmokit.errors import InputError, missing_extra
-from elmokit.text.sources import COMPRESSED, DamagedFileError, require_zstandard, unpacked
+from elmokit.text.sources import (
+    COMPRESSED,
+    DamagedFileError,
+    require_zstandard,
+    standard_input,
+    unpacked,
+)
 
 TEXT_SUFFIXES = (".txt", *COMPRESSED)
 
@@ -55,7 +60,7 @@ def find_sources(inputs: Sequence[str], leave_out: Path | None = None) -> list[S
     """The files behind names, folders, ``-`` (standard input) and ``hf:NAME``, in a fixed order.
 
     Whatever can be checked before the first byte is read is checked here. ``leave_out`` is a
-    folder that is not searched even if it lies inside another: the output of an earlier run.
+    folder that is not searched even if it is inside another: the output of an earlier run.
     """
     sources: list[Source] = []
     for name in inputs:
@@ -181,18 +186,42 @@ def _kind(name: str) -> str:
 
 def _folder_sources(folder: Path, leave_out: Path | None) -> list[Source]:
     """Text files at any depth, in the order of their paths; hidden ones are left."""
-    files = {}
-    for path in folder.rglob("*"):
-        inside = path.relative_to(folder).parts
-        is_hidden = any(part.startswith(".") for part in inside)
-        is_left_out = leave_out is not None and leave_out.resolve() in path.resolve().parents
-        is_text = path.suffix.lower() in TEXT_SUFFIXES and ".tar" not in path.suffixes
-        if is_text and not is_hidden and not is_left_out:
-            files[inside] = path
-    sources = [_file_source(files[inside]) for inside in sorted(files) if files[inside].is_file()]
-    if not sources:
-        raise InputError(f"{folder}: no {', '.join(TEXT_SUFFIXES)} file in this folder")
+    files: dict[tuple[str, ...], Source] = {}
+
+    def unreadable(error: OSError) -> None:
+        path = Path(error.filename or folder)
+        files[path.relative_to(folder).parts] = _broken_source(path, error.strerror or "unknown")
+
+    for home, folders, names in os.walk(folder, onerror=unreadable):  # links are not followed
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not _is_same(home, name, leave_out)
+        ]
+        for path in (Path(home) / name for name in names if not name.startswith(".")):
+            is_text = path.suffix.lower() in TEXT_SUFFIXES and ".tar" not in path.suffixes
+            if is_text and path.is_file():
+                files[path.relative_to(folder).parts] = _file_source(path)
+            elif is_text and path.is_symlink():
+                inside = path.relative_to(folder).parts
+                files[inside] = _broken_source(path, "a link that leads nowhere")
+    sources = [files[inside] for inside in sorted(files)]
+    if not any(source.disk_bytes for source in sources):
+        raise InputError(f"{folder}: no {', '.join(TEXT_SUFFIXES)} file that can be read here")
     return sources
+
+
+def _is_same(home: str, name: str, other: Path | None) -> bool:
+    return other is not None and other.exists() and other.samefile(Path(home) / name)
+
+
+def _broken_source(path: Path, reason: str) -> Source:
+    """Something that cannot be opened: it is counted and named in the report."""
+
+    def chunks() -> Iterator[tuple[bytes, int]]:
+        raise DamagedFileError(str(path), "or unreadable", reason)
+
+    return Source(str(path), chunks, 0)
 
 
 def _file_source(path: Path) -> Source:
@@ -222,7 +251,8 @@ def _file_source(path: Path) -> Source:
 
 
 def _stdin_chunks() -> Iterator[tuple[bytes, int]]:
-    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
+    stream = standard_input()
+    while chunk := stream.read(_CHUNK_BYTES):
         yield chunk, 0
 
 

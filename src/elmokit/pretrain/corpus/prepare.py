@@ -24,7 +24,8 @@ from typing import Any, Literal
 from elmokit.config import require
 from elmokit.errors import InputError
 from elmokit.files import replacing_folder, require_replaceable, write_json
-from elmokit.pretrain.corpus.corpus import FORMAT, VERSION, file_checksum, warn_if_few
+from elmokit.files.checksums import write_checksums
+from elmokit.pretrain.corpus.corpus import FORMAT, VERSION, warn_if_few
 from elmokit.pretrain.corpus.documents import DocumentReader, Piece, Source, find_sources
 from elmokit.pretrain.corpus.lexicon import Ranking, TypeNumbers, rank_types
 from elmokit.pretrain.corpus.split_text import BlockSettings, read_blocks
@@ -63,7 +64,7 @@ class PrepareConfig:
     heldout: float | None = None
     """Share of the documents that is held out; None: half a percent or what measures well."""
     pretokenized: bool = False
-    """A line is a sentence and spaces stand between its tokens."""
+    """Each line is a sentence, its tokens separated by spaces."""
     sentences: Literal["trained", "default", "lines"] = "trained"
     """How raw text is split: by Punkt trained on the text itself, by Punkt with common English
     abbreviations only, or not at all because a line is a sentence."""
@@ -129,7 +130,7 @@ class PrepareReport:
         if warning and self.facts["settings"]["heldout"] != 0:  # 0: nothing was to be held out
             yield warning
         for name, reason in self.broken_sources.items():
-            yield f"{name}: read only up to where it is broken ({reason})"
+            yield f"{name}: broken or unreadable ({reason}); what came before the damage was read"
 
 
 _SAID_AS = {
@@ -185,10 +186,6 @@ def prepare(
         if vocabulary is not None:
             counts["vocabulary_duplicates"] = len(vocabulary) - len(ranking.vocabulary)
         facts = _facts(config, reader, ranking, dealt, parts, vocabulary is not None)
-        files = sorted(path for path in aside.rglob("*") if path.is_file())
-        facts["checksums"] = {
-            path.relative_to(aside).as_posix(): file_checksum(path) for path in files
-        }
         report = PrepareReport(
             facts,
             dict(sorted(counts.items())),
@@ -197,6 +194,7 @@ def prepare(
             round(time.monotonic() - started, 1),
         )
         write_json(aside / "corpus.json", facts)
+        write_checksums(aside)  # the report is not among them: it differs from run to run
         write_json(aside / "report.json", to_plain(report))
     return report
 

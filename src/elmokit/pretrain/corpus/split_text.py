@@ -29,7 +29,7 @@ from elmokit.text.tokenize import words
 from elmokit.text.vocabulary import MARKERS
 
 SENTENCE_START = 0
-"""Type of ``<S>``, which stands before every sentence."""
+"""Type of ``<S>``, which precedes every sentence."""
 UNKNOWN_TYPE = 2
 FIRST_WORD = len(MARKERS)
 
@@ -154,7 +154,7 @@ def read_blocks(
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise InputError(
-                "a process that splits text was killed, most likely for want of memory; "
+                "a process that splits text was killed, most likely for lack of memory; "
                 "try fewer with  --workers 1"
             ) from None
         finally:

@@ -20,7 +20,7 @@ from elmokit.model.bilm import BiLmState
 from elmokit.model.lstm import LstmState
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, find_places, pack
 from elmokit.model.softmax import OutputWords
-from elmokit.model.two_directions import run_both
+from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -88,7 +88,7 @@ class ContextReader:
             lambda: self._run(0, table, forward_rows, packing, start.forward),
             lambda: self._run(1, table, backward_rows, packing, start.backward),
             table.device,
-            batch,
+            batch < ROWS_WORTH_A_THREAD,
         )
         return Contexts(
             forward[:, :-1],

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from elmokit.model.softmax import Softmax
-from elmokit.model.two_directions import run_both
+from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 
 ROWS_AT_ONCE, WORDS_AT_ONCE = 256, 1024
 LOG2_E = math.log2(math.e)
@@ -53,7 +53,8 @@ def prediction_statistics(
     def run(part: slice) -> Statistics:
         return _statistics(softmax, forward[part], backward[part], targets[part])
 
-    both = run_both(lambda: run(parts[0]), lambda: run(parts[1]), targets.device, len(targets))
+    is_short = len(targets) < ROWS_WORTH_A_THREAD
+    both = run_both(lambda: run(parts[0]), lambda: run(parts[1]), targets.device, is_short)
     return Statistics(*(torch.cat(pair, dim=1) for pair in zip(*both, strict=True)))
 
 

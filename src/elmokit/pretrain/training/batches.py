@@ -1,4 +1,4 @@
-"""WINDOWS -> TENSORS: distinct tokens, where they stand, targets and negatives, made ahead."""
+"""WINDOWS -> TENSORS: distinct tokens, where they occur, targets and negatives, made ahead."""
 
 from collections import deque
 from collections.abc import Iterator

@@ -353,7 +353,7 @@ class Trainer:
 
     @contextmanager
     def _stopping_gently(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM finish the step, save and stop; a second Ctrl-C stops at once.
+        """Ctrl-C, SIGTERM and SIGHUP finish the step, save and stop; a second Ctrl-C stops at once.
 
         Not so under torchrun, which ends all workers when one is lost: they must end at once, and
         start again from the last checkpoint.
@@ -367,7 +367,12 @@ class Trainer:
         if self.world.size > 1 or threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        numbers = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+        before = {
+            number: signal.signal(number, ask)
+            for number in numbers
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN  # nohup
+        }
         try:
             yield
         finally:

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from elmokit.model.bilm import BiLm, BiLmState
-from elmokit.model.compiled.lstm_step import compiled_steps
+from elmokit.model.kernels.compiled.lstm_step import compiled_steps
+from elmokit.model.kernels.lstm_kernel import Workspace
+from elmokit.model.kernels.lstm_step import PLAIN
 from elmokit.model.lstm import LstmStack, LstmState
-from elmokit.model.lstm_kernel import Workspace
-from elmokit.model.lstm_step import PLAIN
 from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
 from elmokit.model.two_directions import run_both
 from elmokit.pretrain.training.batches import Batch, DirectionBatch
@@ -31,6 +31,8 @@ class SoftmaxGradient(NamedTuple):
 
 
 class StepResult(NamedTuple):
+    """What one training step returns."""
+
     loss: Tensor  # a scalar whose backward() reaches the biLM's parameters
     forward_loss: float
     backward_loss: float

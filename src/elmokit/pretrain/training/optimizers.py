@@ -1,4 +1,4 @@
-"""Optimisers: dense for the biLM, row by row for the softmax, and the rate they follow."""
+"""Optimizers: dense for the biLM, row by row for the softmax, and their learning rate."""
 
 import math
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from elmokit.pretrain.training.objective import SoftmaxGradient
 
 
 class Optimizers:
-    """Both optimisers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
+    """Both optimizers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class Optimizers:
         return size
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the state of both optimizers, for a checkpoint."""
         return {
             name: optimizer.state_dict()
             for name, optimizer in (("dense", self.dense), ("sparse", self.sparse))
@@ -72,6 +73,7 @@ class Optimizers:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what ``state_dict`` returned; how to compute stays as configured here."""
         for name, optimizer in (("dense", self.dense), ("sparse", self.sparse)):
             if optimizer is not None:
                 own = [_implementation(group) for group in optimizer.param_groups]

@@ -11,23 +11,21 @@ A checkpoint is a zip file, as torch.save writes it, with a CRC-32 of every reco
 check these when it reads; ``read_checkpoint`` does.
 """
 
-import errno
 import json
-import os
 import pickle
-import struct
 import sys
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 
-from elmokit.errors import InputError
+from elmokit.errors import InputError, reason_of
 from elmokit.files import replacing_file, write_json
+from elmokit.files.checksums import zip_damage
+from elmokit.files.json_text import parse_json
+from elmokit.files.locks import holder_of, try_lock
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import Softmax
 from elmokit.pretrain.config import Recipe, recipe_from_plain
@@ -43,14 +41,14 @@ def read_run(run: Path) -> tuple[Recipe, Path]:
     if not path.is_file():
         raise InputError(f"{run}: not a training run (there is no run.json)")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
         recipe, data = content["recipe"], Path(content["data"])
         return recipe_from_plain(recipe, str(path)), data
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):  # a setting with a bad value, named already
             raise
         raise InputError(
-            f"{path}: damaged ({_reason(error)}); copy it from a backup, or put in its place the "
+            f"{path}: damaged ({reason_of(error)}); copy it from a backup, or put in its place the "
             f"run.json that  elmokit train  writes for the same recipe and data in a new folder"
         ) from None
 
@@ -65,12 +63,6 @@ def write_run(run: Path, recipe: Recipe, data: Path) -> None:
 
 def _as_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _reason(error: Exception) -> str:
-    """The first line of what went wrong, for people."""
-    lines = str(error).splitlines()
-    return lines[0][:120] if lines else type(error).__name__
 
 
 class Checkpoints:
@@ -112,7 +104,7 @@ class Checkpoints:
         """
         paths = self._all()
         for path in reversed(paths):
-            problem = _damage(path)
+            problem = zip_damage(path)
             if problem is None:
                 return path
             aside = path.with_name(f"{path.name}.damaged")
@@ -130,11 +122,11 @@ class Checkpoints:
         if not self.best_file.is_file():
             return None
         try:
-            content = json.loads(self.best_file.read_text(encoding="utf-8"))
+            content = parse_json(self.best_file.read_text(encoding="utf-8"))
             path = self.folder / str(content["checkpoint"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{self.best_file}: damaged ({_reason(error)}); delete it: the latest checkpoint "
+                f"{self.best_file}: damaged ({reason_of(error)}); delete it: the latest checkpoint "
                 f"then counts as the best, until the run measures the next one"
             ) from None
         return path if path.is_file() else None
@@ -153,7 +145,7 @@ class Checkpoints:
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """All that a checkpoint holds, on the CPU; a damaged or foreign file is an InputError."""
-    problem = _damage(path)
+    problem = zip_damage(path)
     if problem is not None:
         raise InputError(
             f"{path}: damaged ({problem}); delete it: the run then resumes, and is exported, from "
@@ -162,7 +154,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     try:
         content: Any = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
-        raise _foreign(path, _reason(error)) from None
+        raise _foreign(path, reason_of(error)) from None
     found = content if isinstance(content, dict) else {}
     missing = [part for part in _CHECKPOINT_PARTS if part not in found]
     if missing:
@@ -177,8 +169,8 @@ def load_weights(path: Path, weights: dict[str, Any], bilm: BiLm, softmax: Softm
         softmax.load_state_dict(weights["softmax"])
     except (RuntimeError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{path}: does not fit the recipe or the vocabulary of the corpus ({_reason(error)}); "
-            f"use the recipe and the corpus that the run was started with"
+            f"{path}: does not fit the recipe or the vocabulary of the corpus "
+            f"({reason_of(error)}); use the recipe and the corpus that the run was started with"
         ) from None
 
 
@@ -186,19 +178,6 @@ def _foreign(path: Path, reason: str) -> InputError:
     return InputError(
         f"{path}: not a checkpoint of elmokit ({reason}); remove it from the folder of the run"
     )
-
-
-def _damage(path: Path) -> str | None:
-    """What is wrong with the bytes of a checkpoint, by its own checksums; None: nothing."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            broken = archive.testzip()
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error,
-        EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError,
-    ) as error:  # fmt: skip
-        return _reason(error)
-    return None if broken is None else f"bad checksum of {broken}"
 
 
 class RunLog:
@@ -279,8 +258,8 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 def _parse_event(line: str) -> dict[str, Any] | None:
     try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
+        event = parse_json(line)
+    except ValueError:
         return None
     is_event = isinstance(event, dict) and "event" in event
     return event if is_event else None
@@ -290,45 +269,12 @@ def _parse_event(line: str) -> dict[str, Any] | None:
 def locked(run: Path) -> Iterator[None]:
     """Hold the lock of a run's folder, which dies with the process; refuse if another holds it."""
     run.mkdir(parents=True, exist_ok=True)
-    with (run / ".lock").open("a+", encoding="utf-8") as file:
-        if not _lock(file):
-            file.seek(0)
-            holder = file.read().strip()
+    path = run / ".lock"
+    with try_lock(path) as is_ours:
+        if not is_ours:
+            holder = holder_of(path)
             raise InputError(
                 f"{run}: another process{f' ({holder})' if holder else ''} is training in this "
                 f"folder; wait for it, stop it, or choose another folder"
             )
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
         yield
-
-
-_NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
-
-if sys.platform == "win32":
-
-    def _lock(file: IO[str]) -> bool:
-        """Lock a byte far behind the text: Windows forbids others to read what is locked."""
-        import msvcrt
-
-        file.seek(1 << 20)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _lock(file: IO[str]) -> bool:
-        """False if another process holds the lock; True too where the file system has no locks."""
-        try:
-            import fcntl
-        except ImportError:
-            return True
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            return error.errno in _NO_LOCKS_HERE
-        return True

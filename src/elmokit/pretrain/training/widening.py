@@ -47,6 +47,6 @@ def _widen_layer(old: ProjectedLstm, new: ProjectedLstm, factor: int) -> None:
 
 
 def _copy_gates(weight: Tensor, factor: int) -> Tensor:
-    """(..., 4H) -> (..., 4 * factor * H): inside each gate the cells stand ``factor`` times."""
+    """(..., 4H) -> (..., 4 * factor * H): each gate's cells, ``factor`` times."""
     gates = weight.view(*weight.shape[:-1], 4, -1)  # (..., 4, H)
     return torch.cat([gates] * factor, dim=-1).flatten(-2)

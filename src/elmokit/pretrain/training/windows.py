@@ -62,8 +62,8 @@ class Windows:
         self.seed = seed
         if len(self.starts) < lanes.total:
             raise InputError(
-                f"{len(self.starts):,} sentences are too few for {lanes.total} streams side by "
-                f"side: lower train.batch_size (or prepare more text)"
+                f"{len(self.starts):,} sentences are too few for {lanes.total} parallel "
+                f"streams: lower train.batch_size (or prepare more text)"
             )
 
     @property

@@ -27,7 +27,7 @@ FOLDERS = {
     "coref": "litbank",
     "squad": "squad",
 }
-"""Where below ``root`` a task's data lie."""
+"""Where a task's data are below ``root``."""
 
 
 class OtherTest(NamedTuple):
@@ -90,7 +90,7 @@ def _entailment(root: Path) -> Splits:
     """SNLI's training set cannot be had here: its development set and the counterfactual pairs.
 
     2,000 of the development pairs, grouped by premise, are held out for early stopping. The few
-    training pairs whose premise stands in the test set too are left out.
+    training pairs whose premise is in the test set too are left out.
     """
     read, folder = find_task("entailment").read, root / FOLDERS["entailment"]
     test = read(folder / "snli_1.0_test.jsonl")

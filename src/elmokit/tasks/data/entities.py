@@ -33,7 +33,7 @@ class NerSentence(NamedTuple):
 
 
 class RawSentence(NerSentence):
-    """A line of raw text, tokenised here: it also knows where its tokens stand."""
+    """A line of raw text, tokenised here: it also knows the offsets of its tokens."""
 
     text: str
     offsets: tuple[tuple[int, int], ...]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
 from elmokit.text.sources import read_lines
 
 
@@ -15,7 +16,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = parse_json(line)
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path}, line {number}: broken JSON ({error.msg}, column {error.colno})"
@@ -30,7 +31,7 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """(number, row) of a tab-separated file, each row by the names in ``default``.
 
-    ``columns``: the headings under which each name may stand. Without a heading, the columns must
+    ``columns``: the headings that each name may have. Without a heading, the columns must
     be those of ``default`` in that order.
     """
     places: dict[str, int] | None = None
@@ -54,7 +55,7 @@ def read_table(
 def _heading(
     fields: Sequence[str], columns: Mapping[str, Sequence[str]], where: str
 ) -> dict[str, int]:
-    """Where each name stands, or nothing if this line is no heading."""
+    """The column of each name, or nothing if this line is not a heading."""
     lowered = [field.strip().lower() for field in fields]
     places = {
         name: lowered.index(heading)

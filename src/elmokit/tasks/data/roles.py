@@ -5,7 +5,7 @@ Three layouts are recognised, all with one column of brackets per predicate:
     CoNLL-2012  #begin document lines; word in column 4, lemma 7, frameset 8, predicates from
                 column 12 on, coreference last
     PropBank    file, sentence, token, word, POS, parse, lemma, roleset, predicates from column 9 on
-    CoNLL-2005  word first; the column of target verbs stands just before the predicates' columns
+    CoNLL-2005  word first; the column of target verbs comes just before the predicates' columns
 """
 
 import re

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmokit.errors import InputError
+from elmokit.files.json_text import parse_json
 from elmokit.text.tokenize import Token, tokenize
 
 TokenSpan = tuple[int, int]
@@ -16,7 +17,7 @@ TokenSpan = tuple[int, int]
 
 
 class Answer(NamedTuple):
-    """A reference answer, as it stands in the context."""
+    """A reference answer, as written in the context."""
 
     text: str
     start: int
@@ -58,7 +59,7 @@ class QaExample:
         return tuple(token.text for token in tokenize(self.question))
 
     def text_of(self, span: TokenSpan) -> str:
-        """The characters of the context between two tokens, as they stand there."""
+        """The characters of the context between two tokens, unchanged."""
         tokens = self.passage.tokens
         return self.passage.text[tokens[span[0]].start : tokens[span[1]].end]
 
@@ -101,7 +102,7 @@ def parse_questions(lines: Iterable[str], where: str) -> Iterator[QaExample]:
 
 
 def answer_spans(example: QaExample, *, every_occurrence: bool) -> list[TokenSpan]:
-    """Token spans of the first reference answer: where it is said to start, or wherever it stands.
+    """Token spans of the first reference answer: where it is said to start, or wherever it occurs.
 
     ``every_occurrence`` is for data whose offsets are guesses: the loss may then choose.
     Tokens that an answer cuts through belong to it.
@@ -118,7 +119,7 @@ def answer_spans(example: QaExample, *, every_occurrence: bool) -> list[TokenSpa
 
 
 def _occurrences(answer: str, context: str) -> list[int]:
-    """Where ``answer`` stands as whole words; anywhere, if it never does."""
+    """Where ``answer`` occurs as whole words; anywhere, if it never does."""
     starts = []
     start = context.find(answer)
     while start >= 0:
@@ -144,7 +145,7 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> TokenSpan | None:
 
 def _questions(text: str, source: str) -> Iterator[QaExample]:
     try:
-        values = json.loads(text)
+        values = parse_json(text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source}, line {error.lineno}, column {error.colno}: broken JSON ({error.msg})"
@@ -182,7 +183,7 @@ def _answers(values: Any, context: str, where: str) -> tuple[Answer, ...]:
         found = context[answer.start : answer.start + len(answer.text)]
         if found != answer.text or not answer.text:
             raise InputError(
-                f"{where}: the answer {answer.text!r} does not stand at character "
+                f"{where}: the answer {answer.text!r} is not at character "
                 f"{answer.start} of its context; correct answer_start"
             )
         answers.append(answer)

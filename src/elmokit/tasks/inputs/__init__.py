@@ -1,1 +1,1 @@
-"""TOKENS -> VECTORS: what stands at the input of every task model."""
+"""TOKENS -> VECTORS: the input of every task model."""

@@ -1,7 +1,7 @@
 """The layers of a frozen biLM, computed once and kept on disk: later epochs only read them.
 
     FOLDER/<fingerprint>-float32/<name>.layers    numbers, one sentence after the other
-                                 <name>.index     where each sentence lies
+                                 <name>.index     where each sentence is
 
 A sentence is stored as its token layer (T, P), once, then its L layers (L, T, D). Files are
 written aside, renamed, and never changed, so runs and processes may share a folder; readers map
@@ -12,10 +12,9 @@ import hashlib
 import json
 import os
 import sys
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +26,9 @@ from torch import Tensor
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
-from elmokit.files import replacing_file
+from elmokit.files import remove_leftovers, replacing_file
+from elmokit.files.locks import wait_for_lock
 from elmokit.progress import meter
-from elmokit.tasks.locks import wait_for_lock
 
 Sentences = Sequence[Sequence[str]]
 
@@ -37,7 +36,6 @@ SHARD_BYTES = 128 << 20
 """A file of layers is closed at this size: the most that a killed run computes again."""
 DEFAULT_GIGABYTES = 20.0
 _ENTRY = np.dtype([("key", "V16"), ("start", "<i8"), ("num_tokens", "<i8")])
-_ABANDONED_SECONDS = 24 * 3600
 
 
 class _Place(NamedTuple):
@@ -121,7 +119,9 @@ class LayerCache:
     def _missing(self, wanted: Mapping[bytes, Sequence[str]]) -> list[Sequence[str]]:
         """What neither we nor another run has stored by now."""
         self._refresh()
-        return [sentence for key, sentence in wanted.items() if self._lookup(key) is None]
+        return [
+            sentence for key, sentence in wanted.items() if self._lookup(key, len(sentence)) is None
+        ]
 
     def layers(self, sentences: Sentences) -> Tensor:
         """(B, L + 1, T, D) on the CPU, zero beyond each sentence's length."""
@@ -130,7 +130,7 @@ class LayerCache:
         view = batch.numpy()
         missing = []
         for number, sentence in enumerate(sentences):
-            place = self._lookup(_key(sentence)) if len(sentence) else None
+            place = self._lookup(_key(sentence), len(sentence)) if len(sentence) else None
             if place is not None:
                 self._read(place, view[number])
             elif len(sentence):
@@ -157,15 +157,17 @@ class LayerCache:
         rest = numbers[end_of_x : end_of_x + (self.num_layers - 1) * tokens * self.dim]
         out[1:, :tokens] = rest.reshape(self.num_layers - 1, tokens, self.dim)
 
-    def _lookup(self, key: bytes) -> _Place | None:
-        """Where a sentence lies, its file mapped; None if it is not there (any more)."""
+    def _lookup(self, key: bytes, num_tokens: int) -> _Place | None:
+        """Where a sentence is stored, its file mapped; None if it is not there (any more)."""
         place = self._places.get(key)
-        if place is None or place.shard in self._maps:
+        if place is None or place.num_tokens != num_tokens:
+            return None
+        if place.shard in self._maps:
             return place
         try:
             self._maps[place.shard] = np.asarray(np.memmap(place.shard, self._dtype, mode="r"))
             os.utime(place.shard)  # in use: others go first
-        except FileNotFoundError:  # made room for something else
+        except (FileNotFoundError, ValueError):  # made room for something else, or cut short
             self._places = {k: p for k, p in self._places.items() if p.shard != place.shard}
             return None
         return place
@@ -183,9 +185,18 @@ class LayerCache:
             self._add(index.with_suffix(".layers"), entries)
 
     def _add(self, shard: Path, entries: npt.NDArray[Any]) -> None:
+        """Learn where the sentences of a file lie; what does not fit into it is left out."""
+        try:
+            num_numbers = shard.stat().st_size // self._dtype.itemsize
+        except FileNotFoundError:
+            return
+        per_token = self.dim // 2 + (self.num_layers - 1) * self.dim
         places = zip(entries["key"], entries["start"], entries["num_tokens"], strict=True)
         for key, start, num_tokens in places:
-            self._places[key.tobytes()] = _Place(shard, int(start), int(num_tokens))
+            if 0 <= start <= num_numbers and 0 < num_tokens <= (num_numbers - start) // per_token:
+                self._places[key.tobytes()] = _Place(shard, int(start), int(num_tokens))
+        if int(entries["num_tokens"].sum()) * per_token != num_numbers:
+            print(f"{shard}: damaged; what it lacks is computed again", file=sys.stderr)
 
     def _compute(self, missing: list[Sequence[str]], quiet: bool) -> None:
         """Run the biLM over these sentences, storing a file whenever it is full."""
@@ -229,14 +240,14 @@ class LayerCache:
             entries.tofile(aside)
         self._known.add(index)
         self._add(shard, entries)
-        self._lookup(pending[0].key)  # mapped, so that it stays readable whatever others delete
+        self._lookup(
+            pending[0].key, pending[0].num_tokens
+        )  # mapped, so that it stays readable whatever others delete
         return True
 
     def _make_room(self, num_bytes: int) -> bool:
-        for abandoned in self._root.glob("*/.*.part"):
-            with suppress(FileNotFoundError):  # its run has just renamed it
-                if time.time() - abandoned.stat().st_mtime > _ABANDONED_SECONDS:
-                    abandoned.unlink()
+        for folder in self._root.iterdir():
+            remove_leftovers(folder / "*")
         shards = self._shards_by_age()
         excess = sum(size for _, _, size in shards) + num_bytes - self.max_bytes
         for _, shard, size in shards:

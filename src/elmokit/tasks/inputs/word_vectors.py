@@ -5,7 +5,6 @@ that the vectors lack) are parameters; *fixed* rows (every other word of the vec
 that a word first met at test time still has its vector and the optimizer never touches the rest.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from elmokit.files import replacing_file, write_json
+from elmokit.files.json_text import parse_json
 from elmokit.tasks.config import WordsConfig
 from elmokit.tasks.run_folder import checked_reading
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
@@ -60,7 +60,7 @@ def load_word_table(folder: Path) -> WordTable:
         learned, fixed = tables["learned"], tables["fixed"]
     path = folder / "words.json"
     with checked_reading(path, "the words of a task model", "train it again"):
-        return WordTable(json.loads(path.read_text(encoding="utf-8")), learned, fixed)
+        return WordTable(parse_json(path.read_text(encoding="utf-8")), learned, fixed)
 
 
 def build_word_table(config: WordsConfig, training_tokens: Iterable[str]) -> WordTable:

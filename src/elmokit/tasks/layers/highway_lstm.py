@@ -6,7 +6,8 @@
 
 r lets a layer's input through, so that eight layers train; z is one dropout mask per sentence
 and layer, the same at every step (variational dropout). Rows are packed as in
-``model/lstm_kernel``: step 0 of every sentence, then step 1, ..., so padding is never computed.
+``model/kernels/lstm_kernel``: step 0 of every sentence, then step 1, ..., so padding is never
+computed.
 """
 
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from elmokit.model.lstm_kernel import LstmFunction
+from elmokit.model.kernels.lstm_kernel import LstmFunction
 from elmokit.model.packing import pack
 
 aten = torch.ops.aten
@@ -23,7 +23,7 @@ aten = torch.ops.aten
 class PackedBiRnn(nn.Module):
     """(B, T, input_dim) -> (B, T, 2 * hidden_dim): LSTM or GRU in both directions.
 
-    Zero beyond each length, and what stands there in the input has no influence. A sentence of no
+    Zero beyond each length, and what the input holds there has no influence. A sentence of no
     tokens is all zeros.
     """
 

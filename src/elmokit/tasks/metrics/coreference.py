@@ -1,7 +1,7 @@
 """MUC, B-cubed and CEAF-phi4, and their mean: what the CoNLL-2012 shared task reports.
 
 Counts are summed over documents before they are divided, as the reference scorer does. A mention
-that stands in two clusters of one side counts in the first only.
+that is in two clusters of one side counts in the first only.
 """
 
 from collections import Counter

@@ -48,7 +48,7 @@ class SquadConfig:
     max_training_tokens: int
     """A context is cut here while training; predictions always read the whole."""
     every_occurrence: bool
-    """Take any place where the answer's text stands for right, as its offset may be a guess."""
+    """Accept any place where the answer's text occurs, as its offset may be a guess."""
 
     def __post_init__(self) -> None:
         for name in ("gru_dim", "linear_dim", "max_answer_tokens", "max_training_tokens"):
@@ -166,7 +166,7 @@ class SquadModel(nn.Module):
             for first, last in answer_spans(example, every_occurrence=self.config.every_occurrence):
                 if last < limit:
                     is_right[row, 0, first] = is_right[row, 1, last] = True
-        has_answer = is_right[:, 0].any(dim=1)  # what lies beyond the cut teaches nothing
+        has_answer = is_right[:, 0].any(dim=1)  # answers beyond the cut teach nothing
         is_right = is_right.to(log_probabilities.device)[has_answer]
         chosen = log_probabilities[has_answer].masked_fill(~is_right, NEVER)
         return -chosen.logsumexp(dim=-1).sum() / max(int(has_answer.sum()), 1)

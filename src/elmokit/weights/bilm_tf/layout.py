@@ -11,6 +11,7 @@ from elmokit.weights.pretrained import PretrainedModel
 
 
 def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
+    """Read the model in a folder; ``need_softmax=False`` leaves its softmax on disk."""
     model = read_bilm_tf_files(find_bilm_tf(folder), need_softmax=need_softmax)
     model.source = str(folder)
     model.card = card_of_meta(folder) | model.card
@@ -18,6 +19,7 @@ def read_bilm_tf_folder(folder: Path, *, need_softmax: bool = True) -> Pretraine
 
 
 def read_bilm_tf_files(files: "BilmTfFiles", *, need_softmax: bool = True) -> PretrainedModel:
+    """Read a model whose files are known."""
     return read_bilm_tf(
         files.weights,
         files.options,
@@ -52,7 +54,7 @@ def find_bilm_tf(folder: Path) -> BilmTfFiles:
 
 
 def files_of(weights: Path, options: Path | None = None) -> BilmTfFiles:
-    """What lies beside one file of weights and belongs to it."""
+    """The files beside one file of weights that belong to it."""
     is_word_model = not _holds(weights, "char_embed") and not _holds(weights, "embedding")
     return BilmTfFiles(
         weights,
@@ -75,7 +77,7 @@ def _softmax_beside(weights: Path) -> Path | None:
 
 
 def _embedding_beside(weights: Path) -> Path | None:
-    """The rows of a word-id model, where they stand in a file of their own."""
+    """The rows of a word-id model, where they are in a file of their own."""
     for path in sorted(weights.parent.iterdir()):
         if path.suffix in (".hdf5", ".h5") and path != weights and _holds(path, "embedding"):
             return path
@@ -100,6 +102,7 @@ def options_beside(weights: Path) -> Path:
 
 
 def vocabulary_beside(weights: Path) -> Path | None:
+    """The vocabulary in the folder of a file of weights, if there is one."""
     folder = weights.parent
     candidates = [folder / "vocab.txt", folder / "vocab.txt.gz", *sorted(folder.glob("vocab*.txt"))]
     return next((path for path in candidates if path.is_file()), None)

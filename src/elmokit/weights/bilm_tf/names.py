@@ -1,11 +1,11 @@
 """Where each dataset of a bilm-tf file belongs in our model, and how it is turned.
 
 One table, used in two directions by reader and writer, so both are exact to the bit.
-Files keep the gates i, j, f, o; our columns stand i, f, o, j (see model/lstm.py). The +1 of the
+Files keep the gates i, j, f, o; our columns are i, f, o, j (see model/lstm.py). The +1 of the
 forget gate is in neither: it is added at run time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,19 +22,32 @@ class Turn(NamedTuple):
 
 
 class Place(NamedTuple):
+    """A dataset of a bilm-tf file and the parameters of ours that it holds."""
+
     dataset: str
     parameters: tuple[str, ...]
     turn: Turn
 
 
+def _join(parts: Sequence[Tensor], dim: int) -> Tensor:
+    """``torch.cat``; on the meta device, where shapes are asked for, that imports a compiler."""
+    sizes = [part.shape[dim] for part in parts]
+    shape = list(parts[0].shape)
+    shape[dim] = sum(sizes)
+    joined = parts[0].new_empty(shape)
+    for place, part in zip(torch.split(joined, sizes, dim), parts, strict=True):
+        place.copy_(part)
+    return joined
+
+
 def _file_gates_to_ours(columns: Tensor) -> Tensor:
     i, j, f, o = columns.chunk(4, dim=-1)
-    return torch.cat([i, f, o, j], dim=-1)
+    return _join([i, f, o, j], dim=-1)
 
 
 def _our_gates_to_file(columns: Tensor) -> Tensor:
     i, f, o, j = columns.chunk(4, dim=-1)
-    return torch.cat([i, j, f, o], dim=-1)
+    return _join([i, j, f, o], dim=-1)
 
 
 SAME = Turn(lambda tensor: (tensor,), lambda tensor: tensor)
@@ -48,7 +61,7 @@ MASKED_ROWS = Turn(  # the row of zeros that masks is in no file
 GATE_BIAS = Turn(lambda tensor: (_file_gates_to_ours(tensor),), _our_gates_to_file)
 GATE_WEIGHTS = Turn(  # rows [input; previous output]
     lambda tensor: tuple(_file_gates_to_ours(tensor).chunk(2)),
-    lambda inputs, hidden: _our_gates_to_file(torch.cat([inputs, hidden])),
+    lambda inputs, hidden: _our_gates_to_file(_join([inputs, hidden], dim=0)),
 )
 
 
@@ -90,6 +103,7 @@ def _char_cnn_places(num_highway: int, num_groups: int) -> list[Place]:
 
 
 def full_cell_name(direction: int, layer: int) -> str:
+    """The HDF5 group of one LSTM cell, as bilm-tf names it."""
     return f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
 
 

@@ -36,7 +36,7 @@ def read_bilm_tf(
 ) -> PretrainedModel:
     """``embedding`` (a separate file) makes it a word-id model, whatever the options say.
 
-    ``vocabulary`` names the rows of ``embedding`` and of the softmax, which may also stand in
+    ``vocabulary`` names the rows of ``embedding`` and of the softmax, which may also be in
     ``weights``; without it there is no softmax.
     """
     settings = read_json(options)

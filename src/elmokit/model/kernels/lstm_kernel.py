@@ -1,20 +1,24 @@
-"""The inner loop of the biLM, in plain PyTorch: the one seam for a compiled kernel.
+"""The inner loop of the biLM: two entries with one meaning.
 
-Two entries with one meaning (tests hold both to a NumPy twin and to autograd):
-``run_packed`` for inference, ``LstmFunction`` with a hand-written backward for training.
+``run_packed`` for inference, ``LstmFunction`` with a hand-written backward for training; tests hold
+both to a NumPy twin and to autograd. Steps of few rows run in C where there is a compiler.
 A packed batch holds step 0 of every sentence, then step 1 of those that have one, ...; sentences
 are sorted by falling length, so a step is a run of rows and padding is never computed.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from elmokit.model.lstm_step import PLAIN, LstmSteps, pass_inside
+from elmokit.device import multiplies_bfloat16_fast
+from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
+from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, pass_inside
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
+from elmokit.model.kernels.narrow import Precision
 
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is made by one GEMM: enough for its full speed at any number of
@@ -23,19 +27,27 @@ PROJECTED_TABLE_BYTES = 256 * 2**20
 """Distinct inputs are projected once as long as the result is no larger than this."""
 
 
-class LstmWeights(NamedTuple):
-    """One layer; the gates' columns stand i, f, o, j."""
+FEW_ROWS: dict[Precision, int] = {"float32": 16, "bfloat16": 32, "int8": 32}
+"""Steps of at most so many rows run in C: beyond them PyTorch's products are as fast or faster."""
 
-    input_weight: Tensor  # (P, 4H)
-    hidden_weight: Tensor  # (P, 4H)
-    bias: Tensor  # (4H): the forget bias is in it
-    projection: Tensor | None  # (H, P)
-    cell_clip: float | None
-    projection_clip: float | None
+
+def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
+    """Whether ``run_packed`` will run in C: float32 on the CPU, a compiler, few rows.
+
+    int8 in C is faster at any number of rows, but not than several threads of PyTorch.
+    """
+    is_few = num_rows <= FEW_ROWS[precision]
+    return (
+        num_rows > 0
+        and (is_few or (precision == "int8" and torch.get_num_threads() == 1))
+        and like.dtype == torch.float32
+        and like.device.type == "cpu"
+        and compiled_layer(precision) is not None
+    )
 
 
 def run_packed(
-    weights: LstmWeights,
+    weights: LstmWeights | NarrowWeights,
     inputs: Tensor,
     rows: Tensor | None,
     batch_sizes: Sequence[int],
@@ -46,6 +58,67 @@ def run_packed(
 
     ``inputs`` is (S, P), or with ``rows`` (S,) a table (N, P) of the distinct inputs.
     """
+    precision = weights.precision if isinstance(weights, NarrowWeights) else "float32"
+    if runs_compiled(precision, len(hidden), hidden):
+        narrow = weights.narrowed(precision) if isinstance(weights, LstmWeights) else weights
+        outputs, cell = _run_compiled(narrow, inputs, rows, batch_sizes, hidden, cell)
+    else:
+        if isinstance(weights, NarrowWeights):
+            weights = weights.widened(_products_dtype(precision, hidden))
+        outputs, cell = _run_plain(weights, inputs, rows, batch_sizes, hidden, cell)
+    return outputs, _last_rows(outputs, batch_sizes, len(cell)), cell
+
+
+def _products_dtype(precision: Precision, like: Tensor) -> torch.dtype:
+    """Of many rows: bfloat16 if the processor has instructions for it, which double the speed."""
+    is_narrow = precision == "bfloat16" and multiplies_bfloat16_fast(like.device)
+    return torch.bfloat16 if is_narrow else like.dtype
+
+
+def _run_compiled(
+    weights: NarrowWeights,
+    inputs: Tensor,
+    rows: Tensor | None,
+    batch_sizes: Sequence[int],
+    hidden: Tensor,
+    cell: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """In C -> outputs (S, P), last cell (B, H)."""
+    compiled = compiled_layer(weights.precision)
+    assert compiled is not None
+    width = len(weights.bias)
+    outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
+    hidden, inputs = hidden.contiguous(), inputs.contiguous()
+    cell = cell.clone(memory_format=torch.contiguous_format)
+    if rows is not None and _fits(inputs, width):
+        table = inputs.new_empty(len(inputs), width)
+        compiled.project(inputs, weights, table)
+        compiled.run_steps(weights, table, rows.contiguous(), batch_sizes, hidden, cell, outputs)
+        return outputs, cell
+    start = 0
+    for sizes in _blocks(batch_sizes):
+        block = slice(start, start + sum(sizes))
+        some = inputs[block] if rows is None else inputs[rows[block]]
+        table = inputs.new_empty(len(some), width)
+        compiled.project(some, weights, table)
+        compiled.run_steps(weights, table, None, sizes, hidden, cell, outputs[block])
+        start += len(some)
+        hidden = outputs[start - sizes[-1] : start]
+    return outputs, cell
+
+
+def _run_plain(
+    weights: LstmWeights,
+    inputs: Tensor,
+    rows: Tensor | None,
+    batch_sizes: Sequence[int],
+    hidden: Tensor,
+    cell: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """In PyTorch -> outputs (S, P), last cell (B, H).
+
+    The matrices may be bfloat16: what they multiply is rounded too, and all else stays as it is.
+    """
     cell_dim = weights.hidden_weight.shape[1] // 4
     outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
     cell = cell.clone(memory_format=torch.contiguous_format)
@@ -53,7 +126,7 @@ def run_packed(
     start = 0
     for gates in _projected_steps(weights, inputs, rows, batch_sizes):  # (n, 4H), ours
         size = len(gates)
-        gates.addmm_(hidden[:size], weights.hidden_weight)
+        _add_product(hidden[:size], weights.hidden_weight, out=gates)
         in_forget_out, candidate = torch.split(gates, [3 * cell_dim, cell_dim], dim=1)
         gate_in, gate_forget, gate_out = torch.split(in_forget_out.sigmoid_(), cell_dim, dim=1)
         now = cell[:size].mul_(gate_forget).addcmul_(gate_in, candidate.tanh_())
@@ -64,12 +137,12 @@ def run_packed(
             torch.tanh(now, out=output).mul_(gate_out)
         else:
             full = torch.tanh(now, out=activated[:size]).mul_(gate_out)
-            torch.mm(full, weights.projection, out=output)
+            _product(full.to(weights.projection.dtype), weights.projection, out=output)
             if weights.projection_clip is not None:
                 output.clamp_(-weights.projection_clip, weights.projection_clip)
         hidden = output
         start += size
-    return outputs, _last_rows(outputs, batch_sizes, len(cell)), cell
+    return outputs, cell
 
 
 def _projected_steps(
@@ -77,8 +150,9 @@ def _projected_steps(
 ) -> Iterator[Tensor]:
     """x W_x + b of each step; what is yielded may be overwritten, and is when the next is asked."""
     width = len(weights.bias)
-    if rows is not None and len(inputs) * width * inputs.element_size() <= PROJECTED_TABLE_BYTES:
-        table = torch.addmm(weights.bias, inputs, weights.input_weight)  # (N, 4H)
+    if rows is not None and _fits(inputs, width):
+        table = inputs.new_empty(len(inputs), width)
+        _project(inputs, weights, out=table)
         gates = table.new_empty(max(batch_sizes, default=0), width)
         start = 0
         for size in batch_sizes:
@@ -90,9 +164,30 @@ def _projected_steps(
     for sizes in _blocks(batch_sizes):
         block = slice(start, start + sum(sizes))
         some = inputs[block] if rows is None else inputs[rows[block]]
-        gates = torch.addmm(weights.bias, some, weights.input_weight, out=buffer[: len(some)])
-        yield from torch.split(gates, sizes)
+        _project(some, weights, out=buffer[: len(some)])
+        yield from torch.split(buffer[: len(some)], sizes)
         start += len(some)
+
+
+def _fits(inputs: Tensor, width: int) -> bool:
+    return len(inputs) * width * inputs.element_size() <= PROJECTED_TABLE_BYTES
+
+
+def _project(inputs: Tensor, weights: LstmWeights, out: Tensor) -> None:
+    """x W_x + b"""
+    if weights.input_weight.dtype == out.dtype:
+        torch.addmm(weights.bias, inputs, weights.input_weight, out=out)
+    else:
+        torch.add(
+            inputs.to(weights.input_weight.dtype) @ weights.input_weight, weights.bias, out=out
+        )
+
+
+def _add_product(left: Tensor, right: Tensor, out: Tensor) -> None:
+    if right.dtype == out.dtype:
+        out.addmm_(left, right)
+    else:
+        out.add_(left.to(right.dtype) @ right)
 
 
 def _blocks(batch_sizes: Sequence[int]) -> Iterator[list[int]]:
@@ -167,6 +262,7 @@ class LstmFunction(torch.autograd.Function):
         workspace: Workspace | None = None,
         steps: LstmSteps = PLAIN,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        """Run all steps; returns the outputs (S, P), the last hidden and the last cell state."""
         take = (workspace or Workspace()).take
         cell_dim = hidden_weight.shape[1] // 4
         num_rows = sum(batch_sizes)
@@ -227,6 +323,7 @@ class LstmFunction(torch.autograd.Function):
     def backward(
         ctx: Any, grad_outputs: Tensor | None, grad_hidden: Tensor | None, grad_cell: Tensor | None
     ) -> tuple[Any, ...]:
+        """Run the steps in reverse; gradients in the order of the arguments of ``forward``."""
         (
             inputs, rows, first_cell, keep, input_weight, hidden_weight, projection,
             gates, cells, squashed, full, outputs, before_hidden,

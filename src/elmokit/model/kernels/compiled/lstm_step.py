@@ -6,8 +6,8 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from elmokit.model.compiled.build import COUNT, NUMBER, POINTER, address, library
-from elmokit.model.lstm_step import LstmSteps
+from elmokit.model.kernels.compiled.build import COUNT, NUMBER, POINTER, address, library
+from elmokit.model.kernels.lstm_step import LstmSteps
 
 DEFINES: dict[torch.dtype, tuple[str, ...]] = {torch.float32: (), torch.bfloat16: ("BFLOAT16",)}
 

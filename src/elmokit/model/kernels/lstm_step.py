@@ -1,7 +1,7 @@
 """What one LSTM step does beside its matrix products, forward and backward, in plain PyTorch.
 
 ``compiled/lstm_step.py`` does the same in one pass over memory where a C compiler is found; tests
-hold both to each other. A step has n rows; gates stand i, f, o, j, each of width H.
+hold both to each other. A step has n rows; gates are in the order i, f, o, j, each of width H.
 """
 
 from typing import NamedTuple, Protocol

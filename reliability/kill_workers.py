@@ -1,6 +1,6 @@
 """Kill a training run with SIGKILL at random moments, resume it each time, compare the weights.
 
-    python benchmarks/kill_and_resume.py TEXT... [--kills 20] [--processes 2]
+    python reliability/kill_workers.py TEXT... [--kills 20] [--processes 2]
 
 TEXT is prepared into a temporary corpus. Of every four kills one waits for a checkpoint to be made
 and one for a checkpoint to be half written. With several processes one of them is killed, each in
@@ -92,7 +92,7 @@ def wait_for(ask: Callable[[], T | None], process: "subprocess.Popen[bytes]") ->
             sys.exit(f"the run ended before its last kill, with status {process.returncode}")
         if time.monotonic() > deadline:
             process.terminate()
-            sys.exit(f"the run did not go on within {PATIENCE:.0f} s of a kill")
+            sys.exit(f"the run did not resume within {PATIENCE:.0f} s of a kill")
         time.sleep(0.0005)
     return answer
 

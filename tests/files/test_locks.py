@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.locks import try_lock, wait_for_lock
+from elmokit.files.locks import try_lock, wait_for_lock
 
 HOLD = """
-import sys; from pathlib import Path; from elmokit.tasks.locks import try_lock
+import sys; from pathlib import Path; from elmokit.files.locks import try_lock
 with try_lock(Path(sys.argv[1])) as is_ours:
     print(is_ours, flush=True)
     sys.stdin.read()

@@ -1,0 +1,180 @@
+"""A whole layer in C equals the same in PyTorch, with the same rounded weights."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.model.kernels import lstm_kernel
+from elmokit.model.kernels.compiled import build
+from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
+from elmokit.model.kernels.lstm_kernel import run_packed
+from elmokit.model.kernels.lstm_weights import LstmWeights
+from elmokit.model.kernels.narrow import Precision
+
+TOLERANCE: dict[Precision, float] = {"float32": 2e-6, "bfloat16": 2e-6, "int8": 2e-4}
+"""int8 also rounds the rows that are multiplied, to 16 bits."""
+PRECISIONS = pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
+Result = tuple[Tensor, Tensor, Tensor]
+
+
+def require_compiled(precision: Precision) -> None:
+    if compiled_layer(precision) is None:
+        assert build.find_compiler() is None, "there is a compiler, but it fails"
+        pytest.skip("no C compiler")
+
+
+def drawn(*shape: int, scale: float = 1.0) -> Tensor:
+    return scale * torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def layer(
+    depth: int, width: int, *, has_projection: bool = True, clip: float | None = 0.5
+) -> LstmWeights:
+    return LstmWeights(
+        drawn(depth, 4 * width, scale=depth**-0.5),
+        drawn(depth, 4 * width + 1, scale=depth**-0.5)[:, 1:].contiguous(),
+        drawn(4 * width),
+        drawn(width, depth, scale=width**-0.5) if has_projection else None,
+        clip,
+        clip if has_projection else None,
+    )
+
+
+def both_ways(
+    weights: LstmWeights,
+    precision: Precision,
+    batch_sizes: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    has_rows: bool = True,
+) -> tuple[Result, Result]:
+    """In C, then in PyTorch."""
+    require_compiled(precision)
+    depth, width = len(weights.hidden_weight), len(weights.bias) // 4
+    table = drawn(7, depth)
+    rows = torch.arange(sum(batch_sizes)) * 3 % 7
+    inputs = (table, rows) if has_rows else (table[rows], None)
+    state = drawn(batch_sizes[0], depth), drawn(batch_sizes[0], width)
+    narrow = weights.narrowed(precision)
+    fast = run_packed(narrow, *inputs, batch_sizes, *state)
+    with monkeypatch.context() as patched:
+        patched.setattr(lstm_kernel, "runs_compiled", lambda *arguments: False)
+        slow = run_packed(narrow, *inputs, batch_sizes, *state)
+    return fast, slow
+
+
+def largest_difference(fast: Result, slow: Result) -> float:
+    return max(float((a - b).abs().max()) for a, b in zip(fast, slow, strict=True))
+
+
+@PRECISIONS
+@pytest.mark.parametrize("has_rows", [False, True])
+@pytest.mark.parametrize("clip", [None, 0.5])
+def test_the_compiled_layer_equals_the_plain_one(
+    precision: Precision, has_rows: bool, clip: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = layer(6, 37, clip=clip)  # neither is a multiple of a vector or of a word
+    fast, slow = both_ways(weights, precision, [3, 3, 2, 1], monkeypatch, has_rows)
+    assert largest_difference(fast, slow) < TOLERANCE[precision]
+
+
+@PRECISIONS
+@pytest.mark.parametrize("num_rows", [1, 2, 4, 5, 6, 7, 13])
+def test_every_number_of_rows_is_right(
+    precision: Precision, num_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast, slow = both_ways(layer(8, 20), precision, [num_rows, num_rows], monkeypatch)
+    assert largest_difference(fast, slow) < TOLERANCE[precision]
+
+
+@PRECISIONS
+def test_more_columns_than_a_tile_and_more_rows_than_a_chunk(
+    precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast, slow = both_ways(layer(33, 1030), precision, [2, 1], monkeypatch)
+    assert largest_difference(fast, slow) < TOLERANCE[precision]
+
+
+@PRECISIONS
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_long_batches_run_in_blocks(
+    precision: Precision, has_rows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lstm_kernel, "PROJECTED_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(lstm_kernel, "PROJECTED_TABLE_BYTES", 0)
+    fast, slow = both_ways(layer(6, 9), precision, [4, 3, 3, 2, 2, 1], monkeypatch, has_rows)
+    assert largest_difference(fast, slow) < TOLERANCE[precision]
+
+
+@PRECISIONS
+def test_a_layer_without_projection(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = layer(20, 20, has_projection=False)
+    fast, slow = both_ways(weights, precision, [3, 1], monkeypatch)
+    assert largest_difference(fast, slow) < TOLERANCE[precision]
+
+
+@PRECISIONS
+def test_nan_is_not_hidden(precision: Precision) -> None:
+    require_compiled(precision)
+    weights = layer(6, 9, clip=None).narrowed(precision)
+    table = drawn(2, 6)
+    table[0, 3] = math.nan
+    outputs, _, _ = run_packed(weights, table, None, [1, 1], drawn(1, 6), drawn(1, 9))
+    assert outputs.isnan().any()
+
+
+@PRECISIONS
+def test_the_callers_state_is_left_alone(precision: Precision) -> None:
+    weights = layer(6, 9).narrowed(precision)
+    hidden, cell = drawn(2, 6), drawn(2, 9)
+    before = hidden.clone(), cell.clone()
+    run_packed(weights, drawn(3, 6), None, [2, 1], hidden, cell)
+    assert torch.equal(hidden, before[0]) and torch.equal(cell, before[1])
+
+
+def test_strided_states_and_inputs_are_read_right() -> None:
+    weights = layer(6, 9)
+    hidden, cell, inputs = drawn(2, 6), drawn(2, 9), drawn(3, 6)
+    plain = run_packed(weights, inputs, None, [2, 1], hidden, cell)
+    strided = [tensor.t().contiguous().t() for tensor in (inputs, hidden, cell)]
+    again = run_packed(weights, strided[0], None, [2, 1], strided[1], strided[2])
+    assert largest_difference(plain, again) == 0.0
+
+
+def test_many_rows_are_multiplied_in_bfloat16_where_the_processor_does_that_fast(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The path of other processors: rows are rounded too, all else is float32."""
+    weights = layer(16, 24).narrowed("bfloat16")
+    batch_sizes, state = [40, 39], (drawn(40, 16), drawn(40, 24))
+    inputs = drawn(79, 16)
+    exact = run_packed(weights, inputs, None, batch_sizes, *state)
+    monkeypatch.setattr(lstm_kernel, "multiplies_bfloat16_fast", lambda place: True)
+    rounded = run_packed(weights, inputs, None, batch_sizes, *state)
+    assert all(tensor.dtype == torch.float32 for tensor in rounded)
+    assert 0.0 < largest_difference(rounded, exact) < 0.05
+
+
+def test_without_a_compiler_pytorch_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = layer(6, 9)
+    arguments = (drawn(3, 6), None, [2, 1], drawn(2, 6), drawn(2, 9))
+    here = run_packed(weights, *arguments)
+    monkeypatch.setattr(lstm_kernel, "compiled_layer", lambda precision: None)
+    without = run_packed(weights, *arguments)
+    assert largest_difference(here, without) < TOLERANCE["float32"]
+
+
+def test_auto_is_what_the_processor_multiplies_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from elmokit.model.kernels import choice
+
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: True)
+    assert choice.usable_precision("auto", cpu) == "bfloat16"
+    monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: False)
+    monkeypatch.setattr(choice, "multiplies_int16_fast", lambda place: place == cpu)
+    monkeypatch.setattr(choice, "compiled_layer", lambda precision: object())
+    assert choice.usable_precision("auto", cpu) == "int8"
+    assert choice.usable_precision("auto", torch.device("meta")) == "float32"
+    monkeypatch.setattr(choice, "compiled_layer", lambda precision: None)
+    assert choice.usable_precision("auto", cpu) == "float32"
