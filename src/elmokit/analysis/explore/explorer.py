@@ -57,8 +57,10 @@ class Explorer:
         seed: of the samples.
         has_index: search the corpus's index, if it has one; it must be of this model.
 
-    >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())      # doctest: +SKIP
-    >>> explorer.explore(["bank"]).words[0].num_found                        # doctest: +SKIP
+    >>> from elmokit.analysis.encoders.opening import open_encoder
+    >>> from elmokit.analysis.explore.corpus import builtin_corpus
+    >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())
+    >>> explorer.explore(["bank"], uses_with_neighbours=0).words[0].num_found
     12
     """
 

@@ -61,7 +61,9 @@ def explore(
         device: where the models run.
         show_progress: a progress bar on a terminal, plain lines elsewhere.
 
-    >>> elmokit.explore("novel.txt", words=["bank"]).save("bank.html")       # doctest: +SKIP
+    >>> page = explore(words=["bark"], sentences=["The dogs bark ."])
+    >>> page.data.explorations[0].words[0].num_found
+    8
     """
     given = [str(texts)] if isinstance(texts, (str, Path)) else [str(text) for text in texts]
     others = [str(text) for text in other_texts]
