@@ -1,6 +1,9 @@
 """Fixtures that every folder of tests may use."""
 
+import os
 from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface-hub is imported: no network
 
 import pytest
 import torch

@@ -1,7 +1,9 @@
 """The examples run: as they are, and with a tiny untrained model."""
 
+import json
 import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,67 @@ def test_an_example_runs_without_arguments(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(name, [], monkeypatch, capsys)
+
+
+def test_spacy_gives_context_to_words(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import_module("elmokit.integrations.spacy")  # what the entry point does once it is installed
+    lines = run("spacy_vectors.py", [str(model)], monkeypatch, capsys)
+    assert [line.split(":")[0] for line in lines] == [".", "The", "bank", "."]
+    assert all(-1 <= float(line.split()[-1]) <= 1 for line in lines)
+
+
+def test_scikit_learn_chooses_a_layer(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    best, answer = run("sklearn_classifier.py", [str(model)], monkeypatch, capsys)
+    assert best.removeprefix("best layer: ") in ("0", "1", "2", "average")
+    assert answer.removeprefix("a wonderful film: ") in ("good", "bad")
+
+
+def test_the_hub_model_is_saved_and_read_back(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "saved"
+    assert run("hub_model.py", [str(folder), str(model)], monkeypatch, capsys) == [
+        f"(4, 8) from {folder}"
+    ]
+    assert (folder / "README.md").is_file()
+
+
+def test_the_sentence_encoder_trains_its_head(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = run("sentence_encoder.py", [str(model)], monkeypatch, capsys)
+    near, far = json.loads(line.split(": ")[1])
+    assert near > far
+
+
+def test_tables_get_a_column_of_vectors(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = run("tables.py", [str(model)], monkeypatch, capsys)
+    assert line.startswith("(8,) Array(Float32, shape=(8,)) fixed_size_list<")
+    assert line.endswith("float>[8]")
+
+
+def test_gensim_opens_static_vectors(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "vectors.bin"
+    text.write_text("The cat saw the dog. The dog saw the cat.\n")
+    written, nearest = run(
+        "static_vectors.py", [str(text), str(out), str(model)], monkeypatch, capsys
+    )
+    assert written == f"{out}: 5 words, 8 dimensions"
+    assert nearest.startswith("the [")
 
 
 def test_every_example_is_tested() -> None:

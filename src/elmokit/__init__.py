@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elmokit.analysis.explore.exploration import ExplorerData as ExplorerData
     from elmokit.config import CharCnnConfig as CharCnnConfig
     from elmokit.config import LstmConfig as LstmConfig
     from elmokit.config import ModelConfig as ModelConfig
@@ -91,7 +90,6 @@ _HOMES = {
     "InputError": "elmokit.errors",
     "explore": "elmokit.serve.page.explore",
     "ExplorerPage": "elmokit.serve.page.document",
-    "ExplorerData": "elmokit.analysis.explore.exploration",
 }
 __all__ = sorted(_HOMES)
 

@@ -1,5 +1,7 @@
-"""Where tensors live: a name that the user gave, checked before any work is done."""
+"""Where a model runs: the device, its instructions, and how many threads PyTorch uses."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -34,6 +36,26 @@ def multiplies_bfloat16_fast(device: torch.device) -> bool:
 def multiplies_int16_fast(device: torch.device) -> bool:
     """Whether the device multiplies and adds 16 pairs of 16-bit integers at once: AVX2."""
     return device.type == "cpu" and "avx2" in _cpu_flags()
+
+
+def require_num_threads(num_threads: int | None) -> None:
+    """Refuse a number of threads below 1; None leaves the choice to PyTorch."""
+    if num_threads is not None and num_threads < 1:
+        raise InputError(f"num_threads must be at least 1, got {num_threads}")
+
+
+@contextmanager
+def limited_threads(num_threads: int | None) -> Iterator[None]:
+    """At most ``num_threads`` in this thread; afterwards as many as before. None: as it is."""
+    before = torch.get_num_threads()
+    if num_threads is None or num_threads == before:
+        yield
+        return
+    torch.set_num_threads(num_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _cpu_flags() -> set[str]:

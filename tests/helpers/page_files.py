@@ -70,11 +70,20 @@ def migrating() -> None:
     Path("proteins.fasta").write_text(FASTA)
 
 
+def words() -> None:
+    Path("story.txt").write_text("It was late. Rain didn't stop.\n\nThe cat sat on the mat.\n")
+    places = ("river", "town", "lake", "high street")
+    deeds = ("was steep", "raised its rates", "closed early", "flooded", "lent us money")
+    lines = [f"The bank by the {place} {deed}." for place in places for deed in deeds]
+    Path("news.txt").write_text("\n".join(lines) + "\n")
+
+
 FILES_OF: dict[str, Callable[[], None]] = {
     "docs/quickstart.md": quickstart,
     "docs/pretraining.md": pretraining,
     "docs/tasks.md": tasks,
     "docs/analysis.md": analysis,
     "docs/migrating.md": migrating,
+    "docs/words.md": words,
 }
 """Each writes into the current folder; pages that are not named need no files."""

@@ -1,4 +1,4 @@
-"""Commands on models and vectors: embed, info, convert, verify."""
+"""Commands on models and vectors: embed, static, info, convert, verify."""
 
 from pathlib import Path
 from typing import Annotated
@@ -83,6 +83,20 @@ def embed(
     num_threads: Annotated[
         int | None, typer.Option("--threads", help="At most this many threads.", min=1)
     ] = None,
+    ray: Annotated[
+        bool,
+        typer.Option(
+            "--ray",
+            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): INPUT... are Parquet or "
+            "text files, OUT is a folder of Parquet files, one row per text.",
+        ),
+    ] = False,
+    column: Annotated[
+        str, typer.Option(help="With --ray: the column of Parquet files that holds the text.")
+    ] = "text",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="With --ray: most workers. Default: one per CPU.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Compute one vector per token; write one array per sentence, under the keys 0, 1, 2, ...
@@ -91,27 +105,90 @@ def embed(
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
-    summary = run_embed(
-        inputs,
+    options = EmbedOptions(
+        model=model,
+        layers=layers,
+        pretokenized=pretokenized,
+        pool=pool,
+        float16=float16,
+        start=start,
+        batch_tokens=batch_tokens,
+        keep_sentences=not forget_sentences,
+        protein=protein,
+        bio_embeddings=bio_embeddings,
+        id_field=id_field,
+        split_char=split_char,
+        resume=resume,
+        verify=verify_model,
+        device=device,
+        precision=precision,
+        num_threads=num_threads,
+        quiet=quiet,
+    )
+    if ray:
+        from elmokit.integrations.ray import run_embed_on_ray
+
+        summary = run_embed_on_ray(inputs, out, options, column=column, max_workers=workers)
+    else:
+        summary = run_embed(inputs, out, options)
+    typer.echo(summary, err=True)
+
+
+@app.command()
+def static(
+    model: ModelArgument,
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="OUT.txt, OUT.vec or OUT.bin.")],
+    layers: Annotated[
+        str,
+        typer.Option(
+            help="average, sum, top, concat, or the number of one layer; 0 is the token layer, "
+            "which knows no context and is much faster."
+        ),
+    ] = "average",
+    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, help="Keep only the commonest words.")
+    ] = None,
+    occurrences: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Skip sentences whose words have all occurred this often already. Default: "
+            "average over all occurrences.",
+        ),
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="One vector for The, the and THE.")
+    ] = False,
+    pretokenized: Annotated[
+        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
+    ] = False,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
+    ] = False,
+    device: Device = "cpu",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Write one static vector per word of a text, averaged over its occurrences (word2vec format).
+
+    gensim, spaCy and other readers of word2vec or GloVe files can open the result.
+    """
+    from elmokit.integrations.word2vec import StaticOptions, run_static
+
+    summary = run_static(
+        model,
+        texts,
         out,
-        EmbedOptions(
-            model=model,
+        StaticOptions(
             layers=layers,
+            min_count=min_count,
+            max_words=max_words,
+            occurrences=occurrences,
+            lowercase=lowercase,
             pretokenized=pretokenized,
-            pool=pool,
-            float16=float16,
-            start=start,
-            batch_tokens=batch_tokens,
-            keep_sentences=not forget_sentences,
-            protein=protein,
-            bio_embeddings=bio_embeddings,
-            id_field=id_field,
-            split_char=split_char,
-            resume=resume,
-            verify=verify_model,
+            has_header=not no_header,
             device=device,
-            precision=precision,
-            num_threads=num_threads,
             quiet=quiet,
         ),
     )

@@ -92,7 +92,7 @@ def explore(
         show_progress=True,
     )
     page.save(out)
-    shown = ", ".join(one.word for one in page.data.explorations[0].words)
+    shown = ", ".join(one["word"] for one in page.document["explorations"][0]["words"])
     typer.echo(f"{out}: {shown} ({out.stat().st_size / 1e6:.1f} MB)")
 
 

@@ -203,6 +203,7 @@ def _say(line: str) -> None:
 
 
 def load_with_softmax(model: str | None, device: str = "cpu") -> "PretrainedModel":
+    """The model with all that predicts words, on its device; None is en-small."""
     from elmokit.device import usable_device
     from elmokit.weights.load import load_pretrained
 

@@ -1,12 +1,13 @@
 """Which sentences run together: similar lengths, a bounded number of tokens."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import TypeVar
 
 SENTENCES_AT_ONCE = 256
 """A step reads all the weights, however few rows it has: more rows share the cost. Beyond this
 the gain is small; BATCH_TOKENS keeps the memory of long sentences in bounds."""
 
-Tokens = list[str]
+SizedItem = TypeVar("SizedItem", bound=Sized)
 
 
 def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
@@ -26,9 +27,9 @@ def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
         yield chunk
 
 
-def windows_of(sentences: Iterable[Tokens], window_tokens: int) -> Iterator[list[Tokens]]:
+def windows_of(sentences: Iterable[SizedItem], window_tokens: int) -> Iterator[list[SizedItem]]:
     """Runs of consecutive sentences that are sorted among themselves; an endless input is fine."""
-    window: list[Tokens] = []
+    window: list[SizedItem] = []
     room = window_tokens
     for sentence in sentences:
         window.append(sentence)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmokit.device import usable_device
+from elmokit.device import limited_threads, require_num_threads, usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.fingerprint import fingerprint
 from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
@@ -35,8 +35,8 @@ from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
-from elmokit.threads import limited_threads, require_num_threads
 from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_files import StorageType
@@ -132,8 +132,8 @@ class Embedder:
 
     @property
     def name(self) -> str:
-        """The last part of ``source``."""
-        return self.source.rstrip("/").rsplit("/", 1)[-1]
+        """The last part of ``source``; the id of a model of the Hugging Face Hub."""
+        return short_name(self.source)
 
     @cached_property
     def fingerprint(self) -> str:

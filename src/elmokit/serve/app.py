@@ -80,9 +80,6 @@ def create_app(
         api_key: what clients must send as ``Authorization: Bearer KEY``.
         cors_origins: pages of these origins may call it from a browser.
         corpus: what the explorer at ``/`` shows; default: the index, or built-in sentences.
-
-    >>> app = create_app(open_models(["en-small"]))              # doctest: +SKIP
-    >>> uvicorn.run(app)                                         # doctest: +SKIP
     """
     service = Service(models, limits)
     exploring = Exploring(service, corpus)

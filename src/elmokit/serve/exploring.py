@@ -82,7 +82,7 @@ class Exploring:
     @cached_property
     def page(self) -> str:
         """The page without data: it asks for them, with the key where there is one."""
-        return ExplorerPage(ExplorerData((), title=TITLE, is_live=True)).html
+        return ExplorerPage(ExplorerData((), title=TITLE, is_live=True).to_json_value()).html
 
     def stop(self) -> None:
         """Let go of the thread."""

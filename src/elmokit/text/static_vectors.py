@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.errors import InputError
+from elmokit.files import replacing_file
 
 Floats = npt.NDArray[np.float32]
 
@@ -70,6 +71,28 @@ def read_static_vectors(path: Path, max_words: int | None = None) -> StaticVecto
         num_words, dim = int(fields[0]), int(fields[1])
         return _read_binary(path, len(first_line) + 1, num_words, dim, max_words)
     return _read_text(path, has_header, max_words)
+
+
+def write_static_vectors(
+    path: Path, words: Sequence[str], vectors: Floats, *, has_header: bool = True
+) -> None:
+    """word2vec's formats: binary for ``.bin``, else text with six digits per number.
+
+    ``has_header=False`` leaves out the first line of a text, as GloVe's files do.
+    """
+    header = f"{len(words)} {vectors.shape[1]}\n"
+    with replacing_file(path) as aside:
+        if path.suffix == ".bin":
+            with aside.open("wb") as stream:
+                stream.write(header.encode())
+                for word, row in zip(words, vectors, strict=True):
+                    stream.write(word.encode() + b" " + row.astype("<f4").tobytes() + b"\n")
+            return
+        with aside.open("w", encoding="utf-8", newline="\n") as lines:
+            lines.write(header if has_header else "")
+            for word, row in zip(words, vectors, strict=True):
+                numbers = " ".join(f"{number:.6g}" for number in row.tolist())
+                lines.write(f"{word} {numbers}\n")
 
 
 def _is_text(start: bytes) -> bool:

@@ -51,8 +51,13 @@ def writing_model(folder: Path) -> Iterator[Path]:
 
 
 def require_own_files(folder: Path) -> None:
-    """Refuse a model's folder with links to files outside of it: they may be anybody's."""
+    """Refuse a model's folder with links to files outside of it: they may be anybody's.
+
+    In Hugging Face's cache a snapshot is made of links into the folder of its repository.
+    """
     home = folder.resolve()
+    if home.parent.name == "snapshots" and home.parents[1].name.startswith("models--"):
+        home = home.parents[1]
     for path in folder.iterdir():
         if path.is_symlink() and home not in path.resolve().parents:
             raise InputError(

@@ -1,18 +1,34 @@
 """What users call a model -> where its files are: the one place that tells names from paths."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import elmokit
-from elmokit.errors import InputError
+from elmokit.errors import InputError, missing_extra, reason_of
 
 DEFAULT_MODEL = "en-small"
 """The model that ships with elmokit; what leaving a MODEL out means."""
 SHIPPED_MODELS = Path(elmokit.__file__).parent / "models"
 
+HUB_FILES = (
+    "*.json",
+    "*.safetensors",
+    "*.hdf5",
+    "*.h5",
+    "*.txt",
+    "*.gz",
+    "*.dic",
+    "*.pkl",
+    "*.zip",
+)
+"""What is downloaded of a repository on the Hugging Face Hub: whatever a model may consist of."""
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+
 ModelName = str | Path | Sequence[str | Path] | None
-"""A name (``"en-small"``), a path, a pair of options and weights, or None for the default."""
+"""A name (``"en-small"``), a path, the id of a model on the Hugging Face Hub (``"user/model"``, or
+``"user/model@revision"``), a pair of options and weights, or None for the default."""
 
 
 class ModelFiles(NamedTuple):
@@ -44,7 +60,41 @@ def find_model(model: ModelName = None) -> ModelFiles:
         return ModelFiles(path)
     if str(model) in shipped_names():
         return ModelFiles(SHIPPED_MODELS / str(model))
+    if isinstance(model, str) and _HUB_ID.fullmatch(model) and not _is_checkpoint(path):
+        return ModelFiles(_download(model))
     raise InputError(_advice(path, str(model)))
+
+
+def short_name(source: str) -> str:
+    """What to call a model in tables: the last part of its path, or its id on the Hub.
+
+    >>> short_name("/home/me/.cache/huggingface/hub/models--user--model/snapshots/0a1b")
+    'user/model'
+    """
+    parts = Path(source).parts[-3:]
+    if len(parts) == 3 and parts[0].startswith("models--") and parts[1] == "snapshots":
+        return parts[0].removeprefix("models--").replace("--", "/")
+    return source.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _download(name: str) -> Path:
+    """The folder of a model on the Hugging Face Hub: from its cache, or downloaded now."""
+    repository, _, revision = name.partition("@")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        purpose = f"{name}: there is no such file or folder; a model of the Hugging Face Hub"
+        raise missing_extra("huggingface-hub", "hub", purpose) from None
+    try:
+        folder = snapshot_download(
+            repository, revision=revision or None, allow_patterns=list(HUB_FILES)
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{name}: there is no such file or folder, and no model of this name could be had from "
+            f"the Hugging Face Hub or its cache ({reason_of(error)})"
+        ) from None
+    return Path(folder)
 
 
 def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
@@ -63,7 +113,7 @@ def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
 def _advice(path: Path, text: str) -> str:
     if text.startswith(("http://", "https://")):
         return f"{text}: elmokit reads files, not addresses; download it first"
-    if Path(f"{path}.index").exists():
+    if _is_checkpoint(path):
         return checkpoint_advice(path)
     if path.name != text:  # it looks like a path
         return f"{path}: there is no such file or folder"
@@ -77,6 +127,10 @@ def _advice(path: Path, text: str) -> str:
         f"{text}: there is no such file or folder, and no model of this name; the names are "
         f"{', '.join(names)}"
     )
+
+
+def _is_checkpoint(path: Path) -> bool:
+    return Path(f"{path}.index").exists()
 
 
 def checkpoint_advice(path: Path) -> str:

@@ -25,7 +25,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("page") / "page.html"
-    ExplorerPage(tiny_data()).save(path)
+    ExplorerPage(tiny_data().to_json_value()).save(path)
     return path.as_uri()
 
 

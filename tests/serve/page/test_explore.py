@@ -30,10 +30,10 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_loaded_model_explores_a_text(model: str, text: str) -> None:
     page = elmokit.explore(text, words=["bank"], model=elmokit.load(model), title="Banks")
-    (found,) = page.data.explorations
-    assert found.corpus.name == "novel-1899.txt" and found.words[0].num_found == 10
-    assert found.model.can_predict and len(found.expectations) >= 2
-    assert page.data.title == "Banks"
+    (found,) = page.document["explorations"]
+    assert found["corpus"]["name"] == "novel-1899.txt" and found["words"][0]["num_found"] == 10
+    assert found["model"]["can_predict"] and len(found["expectations"]) >= 2
+    assert page.document["title"] == "Banks"
 
 
 def test_the_command_writes_a_page_of_two_models(model: str, text: str, tmp_path: Path) -> None:

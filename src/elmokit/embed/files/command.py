@@ -101,7 +101,8 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
 
 
-def _require_intact(model: ModelName) -> None:
+def require_intact(model: ModelName) -> None:
+    """Refuse a model whose files differ from their checksums, or that carries none."""
     if check_stored(model).num_files is None:
         raise InputError(
             f"--verify: {model or DEFAULT_MODEL} carries no checksums to compare with; a copy made "
@@ -111,7 +112,7 @@ def _require_intact(model: ModelName) -> None:
 
 def _load_for(options: EmbedOptions) -> Embedder:
     if options.verify:
-        _require_intact(options.model)
+        require_intact(options.model)
     elmo = load(
         options.model,
         device=options.device,

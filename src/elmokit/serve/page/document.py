@@ -4,10 +4,11 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.files import replacing_file
 from elmokit.serve.page.bundle import bundle, page_folder
 
@@ -17,13 +18,17 @@ NOTEBOOK_HEIGHT = 820
 class ExplorerPage:
     """The explorer with its data: ``save`` it, or leave it at the end of a notebook's cell.
 
-    >>> page = ExplorerPage(ExplorerData((), title="Banks"))
+    ``document`` is all that it shows, as plain values: an ``ExplorerData`` of
+    ``elmokit.analysis.explore.exploration``, as JSON holds it.
+
+    >>> from elmokit.analysis.explore.exploration import ExplorerData
+    >>> page = ExplorerPage(ExplorerData((), title="Banks").to_json_value())
     >>> page.html.splitlines()[0]
     '<!doctype html>'
     """
 
-    def __init__(self, data: ExplorerData) -> None:
-        self.data = data
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
 
     @cached_property
     def html(self) -> str:
@@ -34,10 +39,10 @@ class ExplorerPage:
         if "</script" in script.lower():
             raise ValueError("the page's modules may not contain </script")
         parts = {
-            "policy": _policy(script, self.data.is_live),
-            "title": html.escape(self.data.title),
+            "policy": _policy(script, bool(self.document["is_live"])),
+            "title": html.escape(self.document["title"]),
             "style": folder.joinpath("style.css").read_text(encoding="utf-8"),
-            "data": _safe_json(self.data),
+            "data": _safe_json(self.document),
             "script": script,
         }
         page = folder.joinpath("index.html").read_text(encoding="utf-8")
@@ -57,16 +62,14 @@ class ExplorerPage:
     def _repr_html_(self) -> str:
         """What a notebook shows: the page in a frame of its own."""
         return (
-            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.data.title)}" '
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.document["title"])}" '
             f'style="width:100%;height:{NOTEBOOK_HEIGHT}px;border:0"></iframe>'
         )
 
 
-def _safe_json(data: ExplorerData) -> str:
+def _safe_json(document: Mapping[str, Any]) -> str:
     """JSON in which no text of the corpus can end the script element it stands in."""
-    text = json.dumps(
-        data.to_json_value(), ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -62,7 +62,7 @@ def explore(
         show_progress: a progress bar on a terminal, plain lines elsewhere.
 
     >>> page = explore(words=["bark"], sentences=["The dogs bark ."])
-    >>> page.data.explorations[0].words[0].num_found
+    >>> page.document["explorations"][0]["words"][0]["num_found"]
     8
     """
     given = [str(texts)] if isinstance(texts, (str, Path)) else [str(text) for text in texts]
@@ -81,7 +81,7 @@ def explore(
         other_model = f"untrained:{model}"  # what the architecture alone gives
     if not other_model and not others:
         exploration = first.explore(chosen, shown, quiet=not show_progress)
-        return ExplorerPage(ExplorerData((exploration,), title=title))
+        return ExplorerPage(ExplorerData((exploration,), title=title).to_json_value())
     second = _explorer(
         models,
         other_model or model,
@@ -90,7 +90,7 @@ def explore(
         seed,
     )
     data = explore_sides(first, second, chosen, shown, quiet=not show_progress)
-    return ExplorerPage(replace(data, title=title))
+    return ExplorerPage(replace(data, title=title).to_json_value())
 
 
 def _explorer(

@@ -1,0 +1,180 @@
+"""Ray Data: a corpus of any size on any number of machines.
+
+>>> import ray                                                            # doctest: +SKIP
+>>> texts = ray.data.read_parquet("s3://bucket/texts")                    # doctest: +SKIP
+>>> vectors = texts.map_batches(                                          # doctest: +SKIP
+...     EmbedBatches,
+...     fn_constructor_kwargs={"model": "en-small", "pool": "mean"},
+...     batch_format="pyarrow",
+...     compute=ray.data.ActorPoolStrategy(min_size=1, max_size=8),
+... )
+
+Each worker loads the model once and computes on one core. A text's vectors depend on that text
+alone, so a batch that a lost worker had begun is simply computed again by another.
+"""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from elmokit.embed.embedder import Pooling, Start, require_start
+from elmokit.embed.files.command import EmbedOptions, require_intact
+from elmokit.embed.files.to_file import parse_selection
+from elmokit.embed.load import load
+from elmokit.embed.mix import mixed_dim
+from elmokit.embed.sentences import Vectors, tokens_of
+from elmokit.errors import InputError, missing_extra
+from elmokit.files import replacing_folder
+from elmokit.model.kernels.choice import PrecisionName
+from elmokit.weights.names import ModelName
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet
+    import ray
+    import ray.data
+except ImportError:
+    raise missing_extra("Ray", "ray", "embedding on a Ray cluster") from None
+
+ROWS_AT_ONCE = 1024
+"""Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays."""
+
+
+class EmbedBatches:
+    """What ``map_batches`` runs: a table with a column of text -> the same with vectors.
+
+    Args:
+        model: name or path of a model; a path must exist on every machine.
+        layers: a mix or a layer, as ``elmokit embed --layers`` takes it.
+        pool: ``"mean"``, ``"max"`` or ``"ends"`` adds the column ``vector``, one per text; None
+            adds ``tokens`` and ``vectors``, one per token.
+        column: of the text; it holds strings, or lists of tokens.
+        pretokenized: strings are tokens separated by spaces.
+        start: ``"fresh"`` or ``"settled"``.
+        device: where the model runs.
+        precision: of the LSTMs' weights, as in ``elmokit.load``.
+    """
+
+    def __init__(
+        self,
+        model: ModelName = None,
+        *,
+        layers: str = "average",
+        pool: Pooling | None = None,
+        column: str = "text",
+        pretokenized: bool = False,
+        start: Start = "fresh",
+        device: str = "cpu",
+        precision: PrecisionName = "float32",
+    ) -> None:
+        torch.set_num_threads(1)  # one worker per core; several threads each would only contend
+        self.elmo = load(model, device=device, precision=precision)
+        mix = parse_selection(layers, self.elmo.num_layers, pool).mix
+        if mix is None:
+            raise InputError(f"--layers must name one layer or a mix with --ray, got {layers!r}")
+        self.mix, self.pool, self.column = mix, pool, column
+        self.pretokenized, self.start = pretokenized, start
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        """Add the columns."""
+        tokens = [self._tokens(text) for text in batch[self.column].to_pylist()]
+        dim = mixed_dim(self.mix, self.elmo.num_layers, self.elmo.dim)
+        if self.pool is not None:
+            vectors = self.elmo.pool(tokens, self.pool, self.mix, start=self.start)
+            return batch.append_column("vector", _fixed_size_lists(vectors, dim))
+        arrays = self.elmo.embed(tokens, self.mix, start=self.start)
+        ends = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
+        flat = pa.array([token for sentence in tokens for token in sentence], pa.string())
+        rows = np.concatenate([np.zeros((0, dim), dtype=np.float32), *arrays])
+        return batch.append_column("tokens", pa.ListArray.from_arrays(ends, flat)).append_column(
+            "vectors", pa.ListArray.from_arrays(ends, _fixed_size_lists(rows, dim))
+        )
+
+    def _tokens(self, text: Any) -> list[str]:
+        if self.pretokenized and isinstance(text, str):
+            return text.split()
+        return tokens_of(text)
+
+
+def _fixed_size_lists(vectors: Vectors, dim: int) -> Any:
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), dim)
+
+
+def run_embed_on_ray(
+    inputs: Sequence[str],
+    out: Path,
+    options: EmbedOptions,
+    *,
+    column: str = "text",
+    max_workers: int | None = None,
+) -> str:
+    """``elmokit embed --ray``: Parquet or text files -> a folder of Parquet files, row by row."""
+    _require_possible(options)
+    require_start(options.start)
+    if options.verify:
+        require_intact(options.model)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{out}: --ray writes a new folder of Parquet files; choose another name")
+    if not ray.is_initialized():
+        ray.init(logging_level=logging.WARNING, log_to_driver=False)
+    if options.quiet:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+    cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
+    workers = max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
+    settings: dict[str, Any] = {
+        "model": options.model,
+        "layers": options.layers or "average",
+        "pool": options.pool,
+        "column": column,
+        "pretokenized": options.pretokenized,
+        "start": options.start,
+        "device": options.device,
+        "precision": options.precision,
+    }
+    EmbedBatches(**settings)  # what cannot work fails here, in one sentence, not on a worker
+    vectors = _read(inputs, column).map_batches(
+        EmbedBatches,
+        fn_constructor_kwargs=settings,
+        batch_format="pyarrow",
+        batch_size=ROWS_AT_ONCE,
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
+    )
+    with replacing_folder(out) as aside:
+        vectors.write_parquet(str(aside))
+        num_rows = sum(pa.parquet.read_metadata(path).num_rows for path in aside.glob("*.parquet"))
+    return f"{out}: {num_rows:,} texts, at most {workers} workers"
+
+
+def _require_possible(options: EmbedOptions) -> None:
+    asked = {
+        "--protein": options.protein,
+        "--float16": options.float16,
+        "--resume": options.resume,
+        "--threads": options.num_threads is not None,
+    }
+    for name, is_set in asked.items():
+        if is_set:
+            raise InputError(f"{name} does not go with --ray; run elmokit embed without it")
+
+
+def _read(inputs: Sequence[str], column: str) -> Any:
+    """The texts of Parquet files and folders, or the lines of text files."""
+    for name in inputs:
+        if "://" not in name and not Path(name).exists():
+            raise InputError(f"{name}: there is no such file or folder")
+    if any(name.endswith((".txt", ".txt.gz", ".txt.bz2")) for name in inputs):
+        lines = ray.data.read_text(list(inputs), drop_empty_lines=False)
+        return lines if column == "text" else lines.rename_columns({"text": column})
+    texts = ray.data.read_parquet(list(inputs))
+    names = texts.schema().names
+    if column not in names:
+        raise InputError(
+            f"{inputs[0]}: there is no column {column!r}, only {', '.join(names)}; name the text's "
+            f"column with --column"
+        )
+    return texts

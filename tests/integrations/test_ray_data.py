@@ -1,0 +1,119 @@
+"""``elmokit embed --ray`` on a real cluster: two nodes as processes of this machine."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ray", reason="needs elmokit[ray] (139 MB), which CI does not install")
+
+import dying_worker
+import pyarrow as pa
+import pyarrow.parquet as pq
+import ray
+from dying_worker import DiesOnce
+from ray.cluster_utils import Cluster
+
+import elmokit
+from elmokit import InputError
+from elmokit.embed.files.command import EmbedOptions
+from elmokit.integrations.ray import run_embed_on_ray
+
+TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for number in range(300)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Two nodes with one CPU each and a little shared memory."""
+    size = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
+    paths = (Path(elmokit.__file__).parents[1], Path(dying_worker.__file__).parent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))  # what workers import from
+        patch.setenv("RAY_worker_niceness", "0")  # Ray's 15 starves workers on a busy machine
+        nodes = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+        nodes.add_node(**size)
+        ray.init(nodes.address, log_to_driver=False)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield
+        ray.shutdown()
+        nodes.shutdown()
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number in range(3):
+        part = TEXTS[number::3]
+        table = pa.table({"id": list(range(number, len(TEXTS), 3)), "text": part})
+        pq.write_table(table, folder / f"{number}.parquet")
+    return folder
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return sorted(pq.read_table(folder).to_pylist(), key=lambda row: row["id"])
+
+
+def test_rows_are_those_of_embed(cluster: None, model: Path, texts: Path, tmp_path: Path) -> None:
+    options = EmbedOptions(model=str(model), layers="top", pretokenized=True, quiet=True)
+    said = run_embed_on_ray([str(texts)], tmp_path / "out", options)
+    assert said == f"{tmp_path / 'out'}: 300 texts, at most 2 workers"
+    found = rows(tmp_path / "out")
+    expected = elmokit.load(model).embed([text.split() for text in TEXTS], "top")
+    assert [row["text"] for row in found] == TEXTS
+    for row, text, vectors in zip(found, TEXTS, expected, strict=True):
+        assert row["tokens"] == text.split()
+        assert np.allclose(row["vectors"], vectors, atol=1e-5)
+
+
+def test_a_killed_worker_loses_and_doubles_nothing(
+    cluster: None, model: Path, texts: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "killed"
+    settings = {"mark": str(mark), "model": str(model), "pool": "mean", "pretokenized": True}
+    vectors = ray.data.read_parquet(str(texts)).map_batches(
+        DiesOnce,
+        fn_constructor_kwargs=settings,
+        batch_format="pyarrow",
+        batch_size=32,
+        compute=ray.data.ActorPoolStrategy(size=1),
+    )
+    vectors.write_parquet(str(tmp_path / "out"))
+    assert mark.exists()
+    found = rows(tmp_path / "out")
+    assert [row["id"] for row in found] == list(range(len(TEXTS)))
+    expected = elmokit.load(model).pool([text.split() for text in TEXTS])
+    assert np.allclose([row["vector"] for row in found], expected, atol=1e-5)
+
+
+def test_lines_of_text_files_are_texts(cluster: None, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("The cat sat.\n\nIt can't be.\n")
+    options = EmbedOptions(model=str(model), pool="mean", quiet=True)
+    run_embed_on_ray([str(path)], tmp_path / "out", options)
+    found = {row["text"]: row["vector"] for row in pq.read_table(tmp_path / "out").to_pylist()}
+    expected = elmokit.load(model).pool(["The cat sat.", "", "It can't be."])
+    assert np.allclose(list(found.values()), expected, atol=1e-5)
+
+
+def test_what_cannot_work_is_said_in_one_sentence(
+    cluster: None, model: Path, texts: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = EmbedOptions(model=str(model), quiet=True)
+    for arguments, settings, message in [
+        ([texts], {"column": "body"}, "no column 'body', only id, text"),
+        ([tmp_path / "missing"], {}, "missing: there is no such file or folder"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            run_embed_on_ray(list(map(str, arguments)), out, options, **settings)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="--protein does not go with --ray"):
+        run_embed_on_ray([str(texts)], out, EmbedOptions(protein=True))
+    with pytest.raises(InputError, match="got '0,1'"):
+        run_embed_on_ray([str(texts)], out, EmbedOptions(model=str(model), layers="0,1"))
+    with pytest.raises(InputError, match="choose another name"):
+        run_embed_on_ray([str(texts)], texts, options)
+    assert not out.exists()
