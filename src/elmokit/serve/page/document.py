@@ -61,8 +61,9 @@ class ExplorerPage:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page in a frame of its own."""
+        title = html.escape(self.document["title"])
         return (
-            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.document["title"])}" '
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{title}" '
             f'style="width:100%;height:{NOTEBOOK_HEIGHT}px;border:0"></iframe>'
         )
 
