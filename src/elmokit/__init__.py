@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from elmokit.pretrain.surprisal.measure import SentenceSurprisal as SentenceSurprisal
     from elmokit.pretrain.surprisal.measure import TokenPredictions as TokenPredictions
     from elmokit.pretrain.surprisal.measure import surprisal as surprisal
+    from elmokit.serve.page.document import ExplorerPage as ExplorerPage
+    from elmokit.serve.page.explore import explore as explore
     from elmokit.text.characters import Characters as Characters
     from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import Sentence as Sentence
@@ -88,6 +90,8 @@ _HOMES = {
     "CharCnnConfig": "elmokit.config",
     "WordTableConfig": "elmokit.config",
     "InputError": "elmokit.errors",
+    "explore": "elmokit.serve.page.explore",
+    "ExplorerPage": "elmokit.serve.page.document",
 }
 __all__ = sorted(_HOMES)
 

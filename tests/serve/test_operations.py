@@ -47,10 +47,10 @@ def test_metrics_count_requests_and_tokens(models: ServedModels) -> None:
     assert "elmokit_queued_tokens 0.0" in text
 
 
-def test_the_page_shows_the_models_and_leads_to_the_documentation(client: TestClient) -> None:
+def test_the_page_is_the_explorer_and_leads_to_the_documentation(client: TestClient) -> None:
     page = client.get("/").text
-    assert "<code>tiny</code>" in page
-    assert 'href="docs"' in page
+    assert "<title>elmokit explorer</title>" in page
+    assert 'href: "docs"' in page
     assert client.get("/docs").status_code == 200
 
 

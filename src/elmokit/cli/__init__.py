@@ -68,6 +68,7 @@ def main() -> None:
         analyse,
         corpus,
         embedding,
+        explore,
         lexical,
         pretrain,
         report,

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from html import escape
-from importlib.resources import files
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
@@ -15,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 import elmokit
+from elmokit.analysis.explore.corpus import Corpus
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Guess
 from elmokit.serve.answers import (
@@ -28,6 +27,7 @@ from elmokit.serve.answers import (
     write_answer,
 )
 from elmokit.serve.batcher import OverloadedError
+from elmokit.serve.exploring import Exploring
 from elmokit.serve.gate import Gate, Refusal, error_body
 from elmokit.serve.limits import Limits
 from elmokit.serve.models import ServedModel, ServedModels
@@ -37,6 +37,7 @@ from elmokit.serve.schemas import (
     EmbedRequest,
     EmbedResponse,
     ErrorResponse,
+    ExploreRequest,
     ModelResponse,
     ModelsResponse,
     NeighboursRequest,
@@ -69,6 +70,7 @@ def create_app(
     *,
     api_key: str | None = None,
     cors_origins: Sequence[str] = (),
+    corpus: Corpus | None = None,
 ) -> FastAPI:
     """The server as an ASGI application, for any ASGI server.
 
@@ -77,13 +79,16 @@ def create_app(
         limits: bounds of requests, queue and batches.
         api_key: what clients must send as ``Authorization: Bearer KEY``.
         cors_origins: pages of these origins may call it from a browser.
+        corpus: what the explorer at ``/`` shows; default: the index, or built-in sentences.
     """
     service = Service(models, limits)
+    exploring = Exploring(service, corpus)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
         yield
+        exploring.stop()
         await service.stop()
 
     app = FastAPI(
@@ -93,11 +98,11 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.service = service
-    app.state.is_locked = api_key is not None
     _add_errors(app)
     _add_embedding(app, service)
     _add_words(app, service)
     _add_operations(app, service)
+    _add_explorer(app, exploring)
     if cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -287,18 +292,17 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         """For Prometheus."""
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
+
+def _add_explorer(app: FastAPI, exploring: Exploring) -> None:
+    @app.post("/v1/explore", responses=ERRORS, tags=["words"])
+    async def explore(request: Request, body: ExploreRequest) -> Response:
+        """What the page at `/` shows: uses, expected words, similarities, neighbours."""
+        found = await _unless_abandoned(request, exploring.explore(body))
+        return Response(found, media_type=Form.JSON.value)
+
     @app.get("/", include_in_schema=False)
     async def page() -> HTMLResponse:
-        template = files("elmokit.serve").joinpath("page/index.html").read_text(encoding="utf-8")
-        listed = "<p>Ask <code>/v1/models</code> with your key.</p>"
-        if not app.state.is_locked:
-            items = "".join(
-                f"<li><code>{escape(model.name)}</code>: {model.embedder.num_layers} layers of "
-                f"{model.embedder.dim}</li>"
-                for model in service.models
-            )
-            listed = f"<ul>{items}</ul>"
-        return HTMLResponse(template.replace("<!-- models -->", listed))
+        return HTMLResponse(exploring.page)
 
 
 def _json_response(value: Any) -> Response:

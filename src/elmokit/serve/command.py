@@ -12,6 +12,7 @@ from types import FrameType
 
 import uvicorn
 
+from elmokit.analysis.explore.corpus import Corpus
 from elmokit.errors import InputError
 from elmokit.serve.app import create_app
 from elmokit.serve.gate import Readiness
@@ -42,6 +43,7 @@ def run_server(
     need_softmax: bool = True,
     device: str = "cpu",
     access_log: bool = False,
+    corpus: Corpus | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
@@ -54,11 +56,12 @@ def run_server(
         drain_seconds: after SIGTERM ``/ready`` fails for so long before the door is closed.
         stop_seconds: what has not been answered so long after that is given up.
         access_log: one line per request.
+        corpus: what the explorer shows; see ``create_app``.
     """
     key = _read_key(api_key_file)
     listening = _listen(host, port)
     served = open_models(models, index, device, need_softmax)
-    app = create_app(served, limits, api_key=key, cors_origins=cors_origins)
+    app = create_app(served, limits, api_key=key, cors_origins=cors_origins, corpus=corpus)
     _allow_many_files()
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
@@ -72,6 +75,7 @@ def run_server(
     )
     address = f"http://{host if ':' not in host else f'[{host}]'}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(served.names)} at {address} (documentation: {address}/docs)")
+    print(f"Look at words in a browser: {address}/")
     if key is None and host not in LOOPBACK:
         print(f"Anyone who can reach {host} can use it: set {KEY_VARIABLE} to ask for a key.")
     sys.stdout.flush()

@@ -255,6 +255,29 @@ class NeighboursResponse(BaseModel):
     static: list[StaticNeighbourResponse] | None
 
 
+class ExploredToken(Strict):
+    """A token in its sentence."""
+
+    tokens: Annotated[list[str], Field(max_length=400)]
+    place: int
+
+
+class ExploreRequest(Strict):
+    """What the explorer's page wants to show; nothing: what it opens on."""
+
+    words: Annotated[
+        list[str], Field(max_length=4, description="Words whose uses in the corpus are wanted.")
+    ] = []
+    sentences: Annotated[
+        list[str],
+        Field(max_length=4, description="Sentences whose expected words and similarities are."),
+    ] = []
+    near: Annotated[
+        list[ExploredToken], Field(max_length=4, description="Tokens whose neighbours are.")
+    ] = []
+    both_sides: Annotated[bool, Field(description="The words under the second model, too.")] = False
+
+
 class ModelResponse(BaseModel):
     """A served model, with the fields that OpenAI's clients expect."""
 

@@ -119,6 +119,11 @@ class Service:
         finally:
             self._num_searches -= 1
 
+    def submit_layers(self, model: ServedModel, sentences: Sentences) -> "Future[list[Floats]]":
+        """All layers of some sentences in their turn; for threads that may wait for them."""
+        given = [list(sentence) for sentence in sentences]
+        return self._batcher.embed(model.embedder, given, lambda layers: layers)
+
     def _count(self, text: Sentence) -> int:
         """Tokens of a text that is within the limits."""
         return sum(map(len, split_within_limits(text, False, 0, self.limits).sentences))

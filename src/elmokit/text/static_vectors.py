@@ -48,7 +48,7 @@ class StaticVectors:
         norms = np.maximum(np.linalg.norm(self.vectors, axis=1), 1e-12)
         similarity = self.vectors @ (self.vectors[row] / norms[row]) / norms
         similarity[row] = -np.inf
-        best = np.argsort(-similarity, kind="stable")[:count]
+        best = np.argsort(-similarity, kind="stable")[: min(count, len(self.words) - 1)]
         return [(self.words[other], float(similarity[other])) for other in best]
 
 

@@ -22,16 +22,29 @@ def read_sentences(
     ``pretokenized``: one sentence per line, tokens separated by spaces. ``leave_out``: a folder
     inside ``texts`` that is not read, such as the index made from them.
     """
-    reader = DocumentReader(find_sources(texts, leave_out), MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
+    for _, tokens in read_named_sentences(texts, pretokenized, leave_out):
+        yield tokens
+
+
+def read_named_sentences(
+    texts: Sequence[str], pretokenized: bool = False, leave_out: Path | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """The same, each with the name of the file it stands in."""
     splitter = SentenceSplitter.default()
-    for document in reader:
-        for line in document.decode("utf-8", "replace").split("\n"):
-            if pretokenized:
-                yield from _cut(line.split())
-            else:
-                for sentence in splitter.split(line):
-                    yield from _cut(words(sentence.text))
-    for name, problem in reader.broken.items():
+    broken: dict[str, str] = {}
+    for source in find_sources(texts, leave_out):
+        reader = DocumentReader([source], MAX_LINE_BYTES, MAX_DOCUMENT_BYTES)
+        for document in reader:
+            for line in document.decode("utf-8", "replace").split("\n"):
+                given = (
+                    [line.split()]
+                    if pretokenized
+                    else [words(sentence.text) for sentence in splitter.split(line)]
+                )
+                for tokens in given:
+                    yield from ((source.name, piece) for piece in _cut(tokens))
+        broken |= reader.broken
+    for name, problem in broken.items():
         raise InputError(f"{name}: {problem}")
 
 

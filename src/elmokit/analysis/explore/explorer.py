@@ -1,0 +1,283 @@
+"""``Explorer``: one model looks at one corpus, and an exploration comes back."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from elmokit.analysis.encoders.encoder import Encoder, unit
+from elmokit.analysis.explore.choice import promising_words
+from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.expectations import ExpectationReader
+from elmokit.analysis.explore.exploration import (
+    CorpusFacts,
+    Exploration,
+    ModelFacts,
+    Near,
+    NearWord,
+    Neighbours,
+    Projection,
+    SentenceExpectations,
+    SentenceSimilarity,
+    Spot,
+    TableSentence,
+    WordUses,
+)
+from elmokit.analysis.explore.induced import Inducer
+from elmokit.analysis.explore.neighbours import IndexSearch, NeighbourSearch, SampleSearch
+from elmokit.analysis.explore.projection import project_layers
+from elmokit.analysis.explore.uses import FoundUses, find_uses, mean_similarity
+from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.embed.sentences import Sentence, tokens_of
+from elmokit.errors import InputError
+from elmokit.pretrain.substitutes import SubstituteReader
+from elmokit.progress import Meter, meter
+from elmokit.text.static_vectors import StaticVectors
+from elmokit.weights.pretrained import PretrainedModel
+
+MOST_USES = 1000
+MOST_SENTENCE_TOKENS = 100
+"""Of a sentence whose expectations or similarities are shown: more would not fit a screen."""
+USES_WITH_NEIGHBOURS = 20
+"""Of each word in a page; a server finds those of any use."""
+NUM_NEIGHBOURS = 8
+KEPT_WORDS = 16
+LISTED_WORDS = 500
+
+
+class Explorer:
+    """Makes explorations of one corpus with one model.
+
+    Args:
+        encoder: gives the vectors.
+        corpus: what ``open_corpus`` returns.
+        model: the biLM itself; where it has a softmax, there are expectations and substitutes.
+        static: static vectors to compare with; default: the model's token layer.
+        most_uses: of a word that has more, a sample is shown.
+        seed: of the samples.
+        has_index: search the corpus's index, if it has one; it must be of this model.
+
+    >>> from elmokit.analysis.encoders.opening import open_encoder
+    >>> from elmokit.analysis.explore.corpus import builtin_corpus
+    >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())
+    >>> explorer.explore(["bank"], uses_with_neighbours=0).words[0].num_found
+    12
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        corpus: Corpus,
+        *,
+        model: PretrainedModel | None = None,
+        static: StaticVectors | None = None,
+        most_uses: int = MOST_USES,
+        seed: int = 1,
+        has_index: bool = True,
+    ) -> None:
+        if most_uses < 2:
+            raise InputError(f"show at least 2 uses of a word, not {most_uses}")
+        self.encoder, self.corpus = encoder, corpus
+        self.most_uses, self.seed = most_uses, seed
+        self._static = static
+        self._search: NeighbourSearch = (
+            SampleSearch(corpus, encoder, seed)
+            if corpus.index is None or not has_index
+            else IndexSearch(corpus.index, encoder)
+        )
+        self._common: Sequence[str] = ()
+        self._expectations: ExpectationReader | None = None
+        substitutes: SubstituteReader | None = None
+        if model is not None and model.output_words is not None:
+            self._common = model.output_words.vocabulary.words
+            substitutes = SubstituteReader(model)
+            self._expectations = ExpectationReader(substitutes.contexts)
+        self._induce = Inducer(substitutes, seed)
+        self._found: dict[str, FoundUses] = {}
+
+    def promising_words(self, count: int) -> list[str]:
+        """Words whose uses are worth a look."""
+        return promising_words(self.corpus, self._common, count)
+
+    def uses(self, word: str) -> FoundUses:
+        """The uses of a word with their vectors; those of the last few words are kept."""
+        if word not in self._found:
+            while len(self._found) >= KEPT_WORDS:
+                self._found.pop(next(iter(self._found)))
+            self._found[word] = find_uses(
+                self.encoder, self.corpus, word, self.most_uses, self.seed, self._induce
+            )
+        return self._found[word]
+
+    def explore(
+        self,
+        words: Sequence[str] = (),
+        sentences: Sequence[Sentence] = (),
+        *,
+        near: Sequence[Occurrence] = (),
+        projections: Mapping[str, Sequence[Projection]] | None = None,
+        uses_with_neighbours: int = USES_WITH_NEIGHBOURS,
+        quiet: bool = True,
+    ) -> Exploration:
+        """What the page shows of these words and sentences.
+
+        Args:
+            words: whose uses are projected, and the first uses' neighbours found.
+            sentences: whose expectations, and the similarity of each two of which, are shown.
+            near: further tokens whose neighbours are wanted.
+            projections: of words that were projected together with another corpus or model.
+            uses_with_neighbours: how many uses of each word.
+        """
+        table = _Table()
+        texts = [self._checked(sentence) for sentence in sentences]
+        with meter("exploring", "parts", len(words) + len(texts) + len(near), quiet) as progress:
+            shown = [self._word(word, table, projections or {}, progress) for word in words]
+            return Exploration(
+                model=ModelFacts(
+                    self.encoder.name, self.encoder.layer_names, self._expectations is not None
+                ),
+                corpus=self._facts(),
+                words=tuple(shown),
+                expectations=self._expect(texts, table, progress),
+                similarities=self._similarities(texts, table),
+                neighbours=tuple(
+                    self._near(occurrence, table)
+                    for occurrence in self._asked(words, uses_with_neighbours, near)
+                ),
+                sentences=table.finished(),
+            )
+
+    def _facts(self) -> CorpusFacts:
+        return CorpusFacts(
+            self.corpus.name,
+            len(self.corpus.sentences),
+            self.corpus.num_tokens,
+            self.corpus.is_cut,
+            self.most_uses,
+            self.seed,
+            self._search.describe(),
+            tuple(self.promising_words(LISTED_WORDS)),
+        )
+
+    def _checked(self, sentence: Sentence) -> list[str]:
+        tokens = tokens_of(sentence)
+        if not tokens:
+            raise InputError(f"there is no word in the sentence {sentence!r}")
+        if len(tokens) > MOST_SENTENCE_TOKENS:
+            raise InputError(
+                f"a sentence of {len(tokens)} tokens is too long to be shown; give at most "
+                f"{MOST_SENTENCE_TOKENS} (it begins with {' '.join(tokens[:5])!r})"
+            )
+        return tokens
+
+    def _word(
+        self,
+        word: str,
+        table: "_Table",
+        projections: Mapping[str, Sequence[Projection]],
+        progress: Meter,
+    ) -> WordUses:
+        found = self.uses(word)
+        spots = []
+        for number, place in found.places:
+            sentence = self.corpus.sentences[number]
+            spots.append(Spot(table.add(sentence.tokens, sentence.document), place))
+        progress.advance(1, word)
+        return WordUses(
+            word,
+            found.num_found,
+            tuple(spots),
+            tuple(projections.get(word) or project_layers(found.vectors)),
+            found.labels,
+            mean_similarity(found.vectors, found.labels[0] if found.labels else None),
+        )
+
+    def _expect(
+        self, texts: Sequence[list[str]], table: "_Table", progress: Meter
+    ) -> tuple[SentenceExpectations, ...]:
+        if self._expectations is None:
+            return ()
+        found = []
+        for tokens in texts:
+            found.append(SentenceExpectations(table.add(tokens), self._expectations.read(tokens)))
+            progress.advance(1)
+        return tuple(found)
+
+    def _similarities(
+        self, texts: Sequence[list[str]], table: "_Table"
+    ) -> tuple[SentenceSimilarity, ...]:
+        layers = [unit(array) for array in self.encoder.layers(texts)] if texts else []
+        found = []
+        for one, other in combinations_with_replacement(range(len(texts)), 2):
+            cosines = layers[one] @ layers[other].transpose(0, 2, 1)  # (num_layers, T, T')
+            rounded = np.asarray(cosines, dtype=np.float64).round(3) + 0.0  # no -0.0
+            found.append(
+                SentenceSimilarity(
+                    table.add(texts[one]),
+                    table.add(texts[other]),
+                    tuple(tuple(tuple(row) for row in layer) for layer in rounded.tolist()),
+                )
+            )
+        return tuple(found)
+
+    def _asked(
+        self, words: Sequence[str], count: int, near: Sequence[Occurrence]
+    ) -> list[Occurrence]:
+        """The first uses of each word at even distances, and what was asked for besides."""
+        asked = []
+        for word in words if count else ():
+            places = self.uses(word).places
+            step = max(len(places) // count, 1)
+            asked += [
+                Occurrence(self.corpus.sentences[number].tokens, place)
+                for number, place in places[::step][:count]
+            ]
+        return [*asked, *near]
+
+    def _near(self, occurrence: Occurrence, table: "_Table") -> Neighbours:
+        static = self._static or self._search.words
+        words = None
+        if static.row(occurrence.word) is not None:
+            pairs = static.neighbours(occurrence.word, NUM_NEIGHBOURS)
+            words = tuple(NearWord(word, round(value, 3)) for word, value in pairs)
+        return Neighbours(
+            table.add(occurrence.tokens),
+            occurrence.place,
+            tuple(
+                None
+                if found is None
+                else tuple(
+                    Near(
+                        table.add(one.occurrence.tokens),
+                        one.occurrence.place,
+                        round(one.similarity, 3),
+                    )
+                    for one in found
+                )
+                for found in self._search.layers(occurrence, NUM_NEIGHBOURS)
+            ),
+            words,
+            static.source if self._static else "the token layer",
+        )
+
+
+class _Table:
+    """Sentences, each once."""
+
+    def __init__(self) -> None:
+        self._number_of: dict[tuple[str, ...], int] = {}
+        self._documents: list[str] = []
+
+    def add(self, tokens: Sequence[str], document: str = "") -> int:
+        """The number of a sentence."""
+        key = tuple(tokens)
+        number = self._number_of.setdefault(key, len(self._documents))
+        if number == len(self._documents):
+            self._documents.append(document)
+        self._documents[number] = self._documents[number] or document
+        return number
+
+    def finished(self) -> tuple[TableSentence, ...]:
+        """All of them."""
+        pairs = zip(self._number_of, self._documents, strict=True)
+        return tuple(TableSentence(list(tokens), document) for tokens, document in pairs)

@@ -1,0 +1,70 @@
+"""Planes of several layers, turned so that points move from one to the next instead of jumping."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from elmokit.analysis.encoders.encoder import Floats
+from elmokit.analysis.explore.exploration import Projection
+from elmokit.analysis.words.sense_map import principal_components
+
+Points = npt.NDArray[np.float64]
+
+SAME = 1e-6
+"""Vectors that differ by less, relative to their length, are the same vector: what is left is
+rounding, and an enlarged picture of it would be a picture of nothing."""
+
+
+def project_layers(vectors: Floats) -> list[Projection]:
+    """The two principal components of every layer, each turned towards the layer above it.
+
+    Args:
+        vectors: (N, num_layers, D).
+
+    The top layer stays as it is. A turn (orthogonal Procrustes) changes no distance within a plane.
+    """
+    planes = [plane(vectors[:, layer]) for layer in range(vectors.shape[1])]
+    points = align([found for found, _ in planes])
+    return [
+        to_projection(placed, shares) for placed, (_, shares) in zip(points, planes, strict=True)
+    ]
+
+
+def to_projection(points: Points, shares: tuple[float, float]) -> Projection:
+    """With as many digits as a screen can show."""
+    rows = tuple((float(x), float(y)) for x, y in points.round(4) + 0.0)
+    return Projection(rows, (round(shares[0], 4), round(shares[1], 4)))
+
+
+def plane(vectors: Floats) -> tuple[Points, tuple[float, float]]:
+    """(N, 2) principal components with a mean square of 1, and the shares of variance."""
+    given = vectors.astype(np.float64)
+    spread = np.linalg.norm(given - given.mean(axis=0), axis=1).max(initial=0.0)
+    if spread <= SAME * np.linalg.norm(given, axis=1).max(initial=1.0):
+        return np.zeros((len(given), 2)), (0.0, 0.0)
+    points, shares = principal_components(given)
+    size = np.sqrt((points**2).sum(axis=1).mean())
+    return points / size, shares
+
+
+def align(planes: Sequence[Points]) -> list[Points]:
+    """Each plane turned or mirrored towards the next one; the last stays as it is."""
+    placed = [planes[-1]]
+    for points in reversed(planes[:-1]):
+        # A layer at which all uses are one point says nothing about directions.
+        target = next((other for other in placed if other.any()), placed[0])
+        placed.insert(0, points @ best_turn(points, target))
+    return placed
+
+
+def best_turn(points: Points, target: Points) -> Points:
+    """(2, 2) orthogonal R with the smallest |points R - target| (orthogonal Procrustes).
+
+    >>> quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> corner = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> bool(np.allclose(best_turn(corner, corner @ quarter), quarter))
+    True
+    """
+    left, _, right = np.linalg.svd(points.T @ target)
+    return np.asarray(left @ right)

@@ -1,0 +1,112 @@
+"""The explorer: a page on which the uses of words can be looked at."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from elmokit.cli import app
+from elmokit.cli.options import Device
+from elmokit.errors import InputError, missing_extra
+from elmokit.weights.names import DEFAULT_MODEL
+
+
+@app.command()
+def explore(
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT|INDEX]...",
+            help="Files or folders of text, or a folder written by `elmokit index`. Default: a few "
+            "built-in sentences.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Write one self-contained HTML file."),
+    ] = None,
+    word: Annotated[
+        list[str] | None,
+        typer.Option("-w", "--word", help="Word to look at; may be repeated. Default: a dozen."),
+    ] = None,
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Sentence whose expected words and similarities are shown; may be repeated."
+        ),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("-m", "--model", help="Name or path of a model.")
+    ] = DEFAULT_MODEL,
+    other_model: Annotated[
+        str, typer.Option(help="A second model to show beside the first, on the same text.")
+    ] = "",
+    other_text: Annotated[
+        list[str] | None,
+        typer.Option(help="A second text to show beside the first; may be repeated."),
+    ] = None,
+    senses: Annotated[
+        Path | None,
+        typer.Option(help="Folder with semcor30 and wordnet30: uses coloured by their sense."),
+    ] = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(help="Static vectors (GloVe or word2vec) to compare neighbours with."),
+    ] = None,
+    uses: Annotated[
+        int, typer.Option(min=2, help="Show at most this many uses of a word, sampled.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 1,
+    pretokenized: Annotated[
+        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
+    ] = False,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "elmokit explorer",
+    device: Device = "cpu",
+) -> None:
+    """Look at what words mean: their uses layer by layer, expected words, neighbours.
+
+    With -o a page is written that needs no server, no network and no other file. Without it a
+    server on this machine answers the page (extra serve), so that any word can be typed.
+    """
+    if out is None:
+        if word or sentence or other_text or static:
+            raise InputError("--word, --sentence, --other-text and --static need -o page.html")
+        _serve(texts or [], [model, *([other_model] if other_model else [])], senses, device)
+        return
+    from elmokit.serve.page.explore import explore as run
+
+    page = run(
+        texts or [],
+        words=word or [],
+        sentences=sentence or [],
+        model=model,
+        other_model=other_model,
+        other_texts=other_text or [],
+        senses=senses,
+        static=static,
+        most_uses=uses,
+        seed=seed,
+        pretokenized=pretokenized,
+        title=title,
+        device=device,
+        show_progress=True,
+    )
+    page.save(out)
+    shown = ", ".join(one["word"] for one in page.document["explorations"][0]["words"])
+    typer.echo(f"{out}: {shown} ({out.stat().st_size / 1e6:.1f} MB)")
+
+
+def _serve(texts: list[str], models: list[str], senses: Path | None, device: str) -> None:
+    try:
+        from elmokit.serve.command import run_server
+    except ModuleNotFoundError as error:
+        raise missing_extra(
+            error.name or "FastAPI", "serve", "exploring without -o page.html"
+        ) from None
+    from elmokit.analysis.explore.corpus import open_corpus
+
+    is_index = len(texts) == 1 and (Path(texts[0]) / "index.json").is_file()
+    index = Path(texts[0]) if is_index and senses is None else None
+    run_server(
+        models, index, port=0, drain_seconds=0, device=device, corpus=open_corpus(texts, senses)
+    )

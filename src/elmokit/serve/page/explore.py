@@ -1,0 +1,125 @@
+"""``elmokit.explore``: from texts and models to a page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from elmokit.analysis.encoders.bilm import BiLmEncoder
+from elmokit.analysis.encoders.encoder import Encoder
+from elmokit.analysis.encoders.opening import Models
+from elmokit.analysis.explore.choice import example_sentences
+from elmokit.analysis.explore.corpus import BUILTIN, Corpus, open_corpus
+from elmokit.analysis.explore.exploration import ExplorerData
+from elmokit.analysis.explore.explorer import MOST_USES, Explorer
+from elmokit.analysis.explore.sides import explore_sides
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.sentences import Sentence
+from elmokit.errors import InputError
+from elmokit.serve.page.document import ExplorerPage
+from elmokit.text.static_vectors import StaticVectors, read_static_vectors
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import DEFAULT_MODEL
+from elmokit.weights.pretrained import PretrainedModel
+
+NUM_WORDS = 12
+
+
+def explore(
+    texts: str | Path | Sequence[str | Path] = (),
+    *,
+    words: Sequence[str] = (),
+    sentences: Sequence[Sentence] = (),
+    model: str | Embedder = DEFAULT_MODEL,
+    other_model: str = "",
+    other_texts: Sequence[str | Path] = (),
+    senses: str | Path | None = None,
+    static: str | Path | None = None,
+    most_uses: int = MOST_USES,
+    seed: int = 1,
+    pretokenized: bool = False,
+    title: str = "elmokit explorer",
+    device: str = "cpu",
+    show_progress: bool = False,
+) -> ExplorerPage:
+    """A page on which the uses of words can be looked at.
+
+    Args:
+        texts: files or folders, or one folder written by ``elmokit index``; nothing: a few
+            built-in sentences.
+        words: to look at; default: a dozen promising ones.
+        sentences: whose expectations and similarities are shown; default: a few.
+        model: a name, a path, or what ``elmokit.load`` returns.
+        other_model: shown beside the first, on the same texts; also ``static:FILE`` or
+            ``untrained:MODEL``, which stands beside the built-in sentences.
+        other_texts: shown beside the first, by the same model.
+        senses: a folder with semcor30 and wordnet30, whose sentences are read before ``texts``.
+        static: static vectors (GloVe or word2vec) to compare neighbours with.
+        most_uses: of a word that occurs more often, a sample is shown.
+        seed: of the samples.
+        pretokenized: one sentence per line, tokens separated by spaces.
+        title: of the page.
+        device: where the models run.
+        show_progress: a progress bar on a terminal, plain lines elsewhere.
+
+    >>> page = explore(words=["bark"], sentences=["The dogs bark ."])
+    >>> page.document["explorations"][0]["words"][0]["num_found"]
+    8
+    """
+    given = [str(texts)] if isinstance(texts, (str, Path)) else [str(text) for text in texts]
+    others = [str(text) for text in other_texts]
+    if other_model and others:
+        raise InputError("compare two models or two texts, not both at once")
+    models = Models(device, need_softmax=True)
+    corpus = open_corpus(given, None if senses is None else Path(senses), pretokenized)
+    vectors = None if static is None else read_static_vectors(Path(static))
+    first = _explorer(models, model, corpus, most_uses, seed, vectors)
+    chosen = list(words) or first.promising_words(NUM_WORDS)
+    if not chosen:
+        raise InputError(f"{corpus.name}: no word of content occurs often; name words to look at")
+    shown = list(sentences) or example_sentences(corpus, chosen)
+    if not other_model and not others and corpus.name == BUILTIN and isinstance(model, str):
+        other_model = f"untrained:{model}"  # what the architecture alone gives
+    if not other_model and not others:
+        exploration = first.explore(chosen, shown, quiet=not show_progress)
+        return ExplorerPage(ExplorerData((exploration,), title=title).to_json_value())
+    second = _explorer(
+        models,
+        other_model or model,
+        open_corpus(others, None, pretokenized) if others else corpus,
+        most_uses,
+        seed,
+    )
+    data = explore_sides(first, second, chosen, shown, quiet=not show_progress)
+    return ExplorerPage(replace(data, title=title).to_json_value())
+
+
+def _explorer(
+    models: Models,
+    model: str | Embedder,
+    corpus: Corpus,
+    most_uses: int,
+    seed: int,
+    static: StaticVectors | None = None,
+) -> Explorer:
+    encoder: Encoder
+    if isinstance(model, Embedder):
+        encoder, pretrained = BiLmEncoder(model), _with_softmax(model)
+    else:
+        encoder, pretrained = models.encoder(model), None
+        embedder = getattr(encoder, "embedder", None)  # static vectors have none
+        if isinstance(embedder, Embedder):
+            pretrained = embedder.pretrained
+            if pretrained.output_words is not None:
+                pretrained.output_words.softmax.to(pretrained.bilm.device)
+    return Explorer(
+        encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
+    )
+
+
+def _with_softmax(elmo: Embedder) -> PretrainedModel:
+    """``elmokit.load`` leaves the softmax on disk."""
+    if elmo.pretrained.output_words is None and Path(elmo.source).exists():
+        elmo.pretrained.output_words = load_pretrained(elmo.source).output_words
+        if elmo.pretrained.output_words is not None:
+            elmo.pretrained.output_words.softmax.to(elmo.device)
+    return elmo.pretrained

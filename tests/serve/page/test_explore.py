@@ -1,0 +1,60 @@
+"""From texts and a model's name to a page: ``elmokit.explore`` and the command."""
+
+from pathlib import Path
+
+import pytest
+from tiny_lm import tiny_lm
+from typer.testing import CliRunner
+
+import elmokit
+from elmokit.cli import app, explore  # noqa: F401  adds its command
+from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
+
+TEXT = "The bank is on the river. A dog sat on the bank.\n" * 5
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    Embedder(tiny_lm()).save(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("texts") / "novel-1899.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+def test_a_loaded_model_explores_a_text(model: str, text: str) -> None:
+    page = elmokit.explore(text, words=["bank"], model=elmokit.load(model), title="Banks")
+    (found,) = page.document["explorations"]
+    assert found["corpus"]["name"] == "novel-1899.txt" and found["words"][0]["num_found"] == 10
+    assert found["model"]["can_predict"] and len(found["expectations"]) >= 2
+    assert page.document["title"] == "Banks"
+
+
+def test_the_command_writes_a_page_of_two_models(model: str, text: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    arguments = [text, "-m", model, "--other-model", f"untrained:{model}", "-w", "bank"]
+    result = CliRunner().invoke(app, ["explore", *arguments, "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "page.html: bank (" in result.output
+    assert "untrained (seed 1)" in out.read_text(encoding="utf-8")
+
+
+def test_a_missing_word_leaves_no_page(model: str, text: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["explore", text, "-m", model, "-w", "zebra", "-o", str(out)])
+    assert isinstance(result.exception, InputError)
+    assert "'zebra' is not a token of novel-1899.txt" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_cannot_go_together_are_refused(model: str, text: str) -> None:
+    with pytest.raises(InputError, match="two models or two texts, not both"):
+        elmokit.explore(text, model=model, other_model=model, other_texts=[text])
+    result = CliRunner().invoke(app, ["explore", text, "-w", "bank"])
+    assert "need -o page.html" in str(result.exception)
