@@ -22,6 +22,7 @@ CASES = int(os.environ.get("ELMOKIT_SCHEMA_CASES", "120"))
         ("POST", "/v1/embed"),
         ("POST", "/v1/embeddings"),
         ("POST", "/v1/predict"),
+        ("POST", "/v1/surprisal"),
         ("POST", "/v1/neighbours"),
         ("POST", "/v1/explore"),
         ("GET", "/v1/models/{name}"),

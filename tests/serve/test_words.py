@@ -1,4 +1,4 @@
-"""/v1/predict and /v1/neighbours."""
+"""/v1/predict, /v1/surprisal and /v1/neighbours."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from elmokit.analysis.words.index import open_index
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import predict
+from elmokit.pretrain.surprisal.measure import surprisal
 from elmokit.serve.app import create_app
 from elmokit.serve.models import ServedModels, open_models
 from elmokit.weights.load import load_pretrained
@@ -24,6 +25,25 @@ def test_predictions_are_those_of_the_library(bilm_tf: Path) -> None:
         assert [guess["word"] for guess in answer[side]] == list(words)
         found = [guess["log_probability"] for guess in answer[side]]
         assert found == pytest.approx(scores, abs=1e-5)
+
+
+def test_surprisal_is_that_of_the_library(bilm_tf: Path) -> None:
+    texts = ["The cat sat. The zebra sat.", ["the", "cat"], ""]
+    body = {"input": texts, "split_sentences": True}
+    with TestClient(create_app(open_models([f"words={bilm_tf}"]))) as client:
+        answer = client.post("/v1/surprisal", json=body).json()
+    first, second, empty = answer["results"]
+    sentences = [["The", "cat", "sat", "."], ["The", "zebra", "sat", "."]]
+    assert first["tokens"] == [*sentences[0], *sentences[1]]
+    assert first["sentences"] == [[0, 4], [4, 8]]
+    assert second["offsets"] is None and empty["tokens"] == []
+    *expected, last = surprisal(load_pretrained(bilm_tf), [*sentences, ["the", "cat"]])
+    for side in ("forward", "backward", "combined"):
+        bits = [bit for each in expected for bit in getattr(each, side).bits.tolist()]
+        found = [float("nan") if bit is None else bit for bit in first[side]["bits"]]
+        assert found == pytest.approx(bits, abs=1e-5, nan_ok=True)
+        assert second[side]["rank"] == getattr(last, side).rank.tolist()
+    assert first["is_unknown"] == [flag for each in expected for flag in each.is_unknown.tolist()]
 
 
 def test_a_text_without_a_blank_is_refused_in_the_words_of_the_library(bilm_tf: Path) -> None:

@@ -10,9 +10,13 @@ from elmokit.cli.options import Device
 from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
 
+ONLY_WRITTEN = ("word", "sentence", "other_text", "static", "uses", "seed", "pretokenized", "title")
+"""Options that say what a written page holds; on a live page its reader decides."""
+
 
 @app.command()
 def explore(
+    context: typer.Context,
     texts: Annotated[
         list[str] | None,
         typer.Argument(
@@ -69,8 +73,9 @@ def explore(
     server on this machine answers the page (extra serve), so that any word can be typed.
     """
     if out is None:
-        if word or sentence or other_text or static:
-            raise InputError("--word, --sentence, --other-text and --static need -o page.html")
+        if unfit := [name for name in ONLY_WRITTEN if _is_given(context, name)]:
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in unfit)
+            raise InputError(f"{options}: only for a page that is written; add -o page.html")
         _serve(texts or [], [model, *([other_model] if other_model else [])], senses, device)
         return
     from elmokit.serve.page.explore import explore as run
@@ -94,6 +99,11 @@ def explore(
     page.save(out)
     shown = ", ".join(one["word"] for one in page.document["explorations"][0]["words"])
     typer.echo(f"{out}: {shown} ({out.stat().st_size / 1e6:.1f} MB)")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _serve(texts: list[str], models: list[str], senses: Path | None, device: str) -> None:

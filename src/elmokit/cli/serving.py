@@ -1,13 +1,16 @@
 """The command that answers over HTTP: serve."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from elmokit.cli import app
-from elmokit.cli.options import Device
+from elmokit.cli.options import Device, PrecisionOption
 from elmokit.errors import missing_extra
+
+if TYPE_CHECKING:
+    from elmokit.model.kernels.choice import PrecisionName
 
 
 @app.command()
@@ -64,6 +67,7 @@ def serve(
         bool, typer.Option("--access-log", help="Print a line per request.")
     ] = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
 ) -> None:
     """Answer over HTTP: vectors, predictions and neighbours, also for OpenAI's clients.
 
@@ -95,5 +99,6 @@ def serve(
         drain_seconds=drain_seconds,
         need_softmax=softmax,
         device=device,
+        precision=cast("PrecisionName", precision),
         access_log=access_log,
     )

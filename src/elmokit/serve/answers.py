@@ -18,6 +18,7 @@ from elmokit.embed.files.inputs import Item
 from elmokit.embed.files.writers import arrow_columns
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError, missing_extra
+from elmokit.pretrain.surprisal.measure import SentenceSurprisal, TokenPredictions
 from elmokit.serve.gate import Refusal
 
 
@@ -43,6 +44,33 @@ class AnsweredText(NamedTuple):
     offsets: list[tuple[int, int]] | None
     sentences: list[tuple[int, int]]
     vectors: Vectors
+
+
+class MeasuredText(NamedTuple):
+    """One text: where its tokens stand, and what each of its sentences was measured to be."""
+
+    offsets: list[tuple[int, int]] | None
+    sentences: list[tuple[int, int]]
+    surprisal: list[SentenceSurprisal]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON shows it: the sentences one after the other, as the vectors of ``/v1/embed``."""
+
+        def joined(side: str) -> dict[str, Any]:
+            parts: list[TokenPredictions] = [getattr(each, side) for each in self.surprisal]
+            return {
+                name: np.concatenate([np.zeros(0, dtype), *(getattr(p, name) for p in parts)])
+                for name, dtype in (("bits", float), ("entropy", float), ("rank", np.int64))
+            }
+
+        unknown = [each.is_unknown for each in self.surprisal]
+        return {
+            "tokens": [token for each in self.surprisal for token in each.tokens],
+            "offsets": self.offsets,
+            "sentences": self.sentences,
+            **{side: joined(side) for side in ("forward", "backward", "combined")},
+            "is_unknown": np.concatenate([np.zeros(0, bool), *unknown]),
+        }
 
 
 def accepted_form(accept: str | None) -> Form:

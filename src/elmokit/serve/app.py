@@ -44,6 +44,8 @@ from elmokit.serve.schemas import (
     NeighboursResponse,
     PredictRequest,
     PredictResponse,
+    SurprisalRequest,
+    SurprisalResponse,
 )
 from elmokit.serve.service import Service
 from elmokit.serve.texts import read_input, read_wish
@@ -224,6 +226,15 @@ def _add_words(app: FastAPI, service: Service) -> None:
                 "combined": plain(found.combined),
             }
         )
+
+    @app.post("/v1/surprisal", response_model=SurprisalResponse, responses=ERRORS, tags=["words"])
+    async def surprisal(request: Request, body: SurprisalRequest) -> Response:
+        """How expected each token is, in bits, by the full softmax."""
+        model, texts = service.model(body.model), read_input(body.input)
+        found = await _unless_abandoned(
+            request, service.surprisal(model, texts, body.split_sentences)
+        )
+        return _json_response({"model": model.name, "results": [text.plain() for text in found]})
 
     @app.post("/v1/neighbours", response_model=NeighboursResponse, responses=ERRORS, tags=["words"])
     async def neighbours(request: Request, body: NeighboursRequest) -> Response:

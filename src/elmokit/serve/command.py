@@ -14,6 +14,7 @@ import uvicorn
 
 from elmokit.analysis.explore.corpus import Corpus
 from elmokit.errors import InputError
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.serve.app import create_app
 from elmokit.serve.gate import Readiness
 from elmokit.serve.limits import Limits
@@ -42,13 +43,14 @@ def run_server(
     stop_seconds: float = 30.0,
     need_softmax: bool = True,
     device: str = "cpu",
+    precision: PrecisionName = "float32",
     access_log: bool = False,
     corpus: Corpus | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
     Args:
-        models, index, device, need_softmax: see ``open_models``.
+        models, index, device, need_softmax, precision: see ``open_models``.
         host, port: where to listen; port 0 takes a free one.
         limits: bounds of requests, queue and batches.
         api_key_file: holds the key; else the environment variable ELMOKIT_API_KEY, if it is set.
@@ -60,7 +62,7 @@ def run_server(
     """
     key = _read_key(api_key_file)
     listening = _listen(host, port)
-    served = open_models(models, index, device, need_softmax)
+    served = open_models(models, index, device, need_softmax, precision)
     app = create_app(served, limits, api_key=key, cors_origins=cors_origins, corpus=corpus)
     _allow_many_files()
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from elmokit.analysis.words.index import OccurrenceIndex, open_index
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL, find_model
 
@@ -72,6 +73,7 @@ def open_models(
     index: Path | None = None,
     device: str = "cpu",
     need_softmax: bool = True,
+    precision: PrecisionName = "float32",
 ) -> ServedModels:
     """Load what a server is to serve.
 
@@ -81,6 +83,7 @@ def open_models(
         index: a folder written by ``elmokit index``.
         device: where all of them run.
         need_softmax: read it too, where a model has one: ``/v1/predict`` needs it.
+        precision: of the LSTMs' weights, as in ``elmokit.load``.
     """
     served: dict[str, ServedModel] = {}
     for given in models or (DEFAULT_MODEL,):
@@ -89,7 +92,7 @@ def open_models(
             raise InputError(f"two models are called {name}; give one of them as  NAME={path}")
         pretrained = load_pretrained(path, need_softmax=need_softmax)
         # Messages of the library name a model's source: to clients that is its name, not a path.
-        embedder = Embedder(replace(pretrained, source=name)).to(device)
+        embedder = Embedder(replace(pretrained, source=name), precision=precision).to(device)
         if pretrained.output_words is not None:
             pretrained.output_words.softmax.to(embedder.device)
         served[name] = ServedModel(name, embedder)

@@ -216,6 +216,43 @@ class PredictResponse(BaseModel):
     combined: list[GuessResponse]
 
 
+class SurprisalRequest(Strict):
+    """Texts whose tokens are to be measured."""
+
+    input: InputField
+    model: ModelField = None
+    split_sentences: Annotated[
+        bool, Field(description="Read each sentence of a text on its own.")
+    ] = False
+
+
+class PredictionsResponse(BaseModel):
+    """One number per token; null for words outside the vocabulary, whose rank is 0."""
+
+    bits: list[float | None]
+    entropy: list[float]
+    rank: list[int]
+
+
+class MeasuredTextResponse(BaseModel):
+    """One text."""
+
+    tokens: list[str]
+    offsets: list[tuple[int, int]] | None
+    sentences: list[tuple[int, int]]
+    forward: PredictionsResponse
+    backward: PredictionsResponse
+    combined: PredictionsResponse
+    is_unknown: list[bool]
+
+
+class SurprisalResponse(BaseModel):
+    """Surprisal, entropy and rank by what stands before a token, after it, and both."""
+
+    model: str
+    results: list[MeasuredTextResponse]
+
+
 class NeighboursRequest(Strict):
     """A word in its sentence."""
 

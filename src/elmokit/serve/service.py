@@ -12,8 +12,9 @@ from elmokit.analysis.words.occurrences import find_marked
 from elmokit.embed.sentences import Sentence, SplitText
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Predictions, predict
-from elmokit.serve.answers import AnsweredText
-from elmokit.serve.batcher import Batcher, OverloadedError
+from elmokit.pretrain.surprisal.measure import surprisal
+from elmokit.serve.answers import AnsweredText, MeasuredText
+from elmokit.serve.batcher import Batcher, OverloadedError, cost_of
 from elmokit.serve.gate import Readiness, Refusal
 from elmokit.serve.limits import Limits
 from elmokit.serve.metrics import Metrics
@@ -91,13 +92,33 @@ class Service:
 
     async def predict(self, model: ServedModel, text: Sentence, top: int) -> Predictions:
         """The likeliest words for a blank."""
-        if not model.can_predict:
-            raise InputError(f"{model.name}: this model has no softmax, so it cannot predict words")
+        _require_softmax(model)
         num_tokens = self._count(text)
         pretrained = model.embedder.pretrained
         return await asyncio.wrap_future(
             self._batcher.call(lambda: predict(pretrained, text, top), num_tokens)
         )
+
+    async def surprisal(
+        self, model: ServedModel, texts: Sequence[Sentence], split_sentences: bool
+    ) -> list[MeasuredText]:
+        """How expected each token of some texts is."""
+        _require_softmax(model)
+        pieces = await self._split(texts, lambda: split_texts(texts, split_sentences, self.limits))
+        sentences = [sentence for piece in pieces for sentence in piece.sentences]
+        found = await asyncio.wrap_future(
+            self._batcher.call(
+                lambda: surprisal(model.embedder.pretrained, sentences),
+                sum(map(cost_of, sentences)),
+            )
+        )
+        measured = iter(found)
+        return [
+            MeasuredText(
+                piece.offsets, _spans(piece.sentences), [next(measured) for _ in piece.sentences]
+            )
+            for piece in pieces
+        ]
 
     async def neighbours(self, sentence: str, layer: int | None, top: int) -> ContextNeighbours:
         """The nearest occurrences in the index; the search runs beside the model thread."""
@@ -180,6 +201,11 @@ class Service:
             )
             for piece in pieces
         ]
+
+
+def _require_softmax(model: ServedModel) -> None:
+    if not model.can_predict:
+        raise InputError(f"{model.name}: this model has no softmax, so it cannot predict words")
 
 
 def _spans(sentences: Sentences) -> list[tuple[int, int]]:
