@@ -14,6 +14,7 @@ from markdown_pages import PAGES, ROOT, elmokit_arguments, read_page, split_comm
 from elmokit.compat import seqvec
 from elmokit.config import CharCnnConfig, LstmConfig, WordTableConfig
 from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
 from elmokit.pretrain.config import TrainConfig
 from elmokit.tasks.config import CharactersConfig, DataConfig, ElmoConfig, FitConfig, WordsConfig
 from elmokit.tasks.task import TASKS, find_task
@@ -128,15 +129,22 @@ def test_every_module_and_name_can_be_imported(path: Path) -> None:
     for dotted in set(re.findall(r"\belmokit(?:\.[A-Za-z_]\w*)+", read_page(path).text)):
         if dotted in OTHER_PROGRAMS:
             continue
-        value: object = importlib.import_module("elmokit")
-        module = "elmokit"
-        for part in dotted.split(".")[1:]:
-            if not hasattr(value, part):
-                module = f"{module}.{part}" if inspect.ismodule(value) else module
-                importlib.import_module(module)
-            else:
-                module = f"{module}.{part}"
-            value = getattr(value, part)
+        try:
+            require_importable(dotted)
+        except InputError as error:  # a module of an extra that is not installed here
+            assert "install it with  pip install" in str(error)
+
+
+def require_importable(dotted: str) -> None:
+    value: object = importlib.import_module("elmokit")
+    module = "elmokit"
+    for part in dotted.split(".")[1:]:
+        if not hasattr(value, part):
+            module = f"{module}.{part}" if inspect.ismodule(value) else module
+            importlib.import_module(module)
+        else:
+            module = f"{module}.{part}"
+        value = getattr(value, part)
 
 
 @every_page
