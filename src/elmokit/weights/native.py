@@ -2,7 +2,7 @@
 
     config.json           format, version, the ModelConfig, sentence markers, card
     model.safetensors     the biLM under its ``state_dict`` names
-    softmax.safetensors   weight (V, P) and bias (V); goes with vocab.txt, one word a line
+    softmax.safetensors   weight (V, P) and bias (V); with vocab.txt, one word per line
     settled.safetensors   a warmed state: {forward,backward}.{hidden,cell}
     characters.json       character -> id, for models on Unicode characters
     words.json            word -> row, for models with a word table
