@@ -10,6 +10,12 @@ import typer
 
 from elmokit.errors import InputError, in_one_sentence
 
+EMBED = "Vectors and models"
+WORDS = "Words in context"
+PRETRAIN = "Pretrain a biLM"
+ANALYSE = "Task models, and what the layers know"
+"""The panels of ``elmokit --help``."""
+
 app = typer.Typer(
     name="elmokit",
     help="Deep contextualized word representations (ELMo): "
@@ -63,19 +69,9 @@ def main() -> None:
     """Run the command line; bad input becomes one sentence and exit status 1."""
     _open_closed_streams()
     tidy_up_when_terminated()
-    # Each module adds its commands to ``app``.
-    from elmokit.cli import (  # noqa: F401
-        analyse,
-        corpus,
-        embedding,
-        explore,
-        lexical,
-        pretrain,
-        report,
-        serving,
-        tasks,
-        words,
-    )
+    # Each module adds its commands to ``app``, in the order in which --help shows them.
+    from elmokit.cli import embedding, serving, words, lexical, explore  # noqa: F401, I001
+    from elmokit.cli import corpus, pretrain, tasks, analyse, report  # noqa: F401
 
     try:
         app()

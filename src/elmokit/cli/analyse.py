@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import ANALYSE, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.options import (
     Device,
@@ -20,7 +20,7 @@ from elmokit.cli.options import (
 from elmokit.weights.names import DEFAULT_MODEL
 
 analyse = typer.Typer(help="The paper's analysis, one command per table or figure.")
-app.add_typer(analyse, name="analyse", no_args_is_help=True)
+app.add_typer(analyse, name="analyse", no_args_is_help=True, rich_help_panel=ANALYSE)
 
 Encoders = Annotated[
     list[str] | None,

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import PRETRAIN, app
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def prepare(
     texts: Annotated[
         list[str],

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.options import Device, Model, PrecisionOption
 from elmokit.weights.names import DEFAULT_MODEL
@@ -15,7 +15,7 @@ ModelArgument = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=EMBED)
 def embed(
     inputs: Annotated[
         list[str],
@@ -134,7 +134,7 @@ def embed(
     typer.echo(summary, err=True)
 
 
-@app.command()
+@app.command(rich_help_panel=EMBED)
 def static(
     model: ModelArgument,
     texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
@@ -195,7 +195,7 @@ def static(
     typer.echo(summary, err=True)
 
 
-@app.command()
+@app.command(rich_help_panel=EMBED)
 def info(model: ModelArgument = DEFAULT_MODEL) -> None:
     """Describe a model: format, sizes, parameters, layers, vocabulary, licence."""
     from elmokit.weights.info import info as describe
@@ -205,7 +205,7 @@ def info(model: ModelArgument = DEFAULT_MODEL) -> None:
         typer.echo(line)
 
 
-@app.command(cls=accepting({"--to": "--format"}))
+@app.command(cls=accepting({"--to": "--format"}), rich_help_panel=EMBED)
 def convert(
     model: ModelArgument,
     out: Annotated[Path, typer.Argument(help="Folder to write.")],
@@ -232,7 +232,7 @@ def convert(
     typer.echo(run_convert(model, out, to=format, float16=float16, settle_on=settle))
 
 
-@app.command()
+@app.command(rich_help_panel=EMBED)
 def verify(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="A model by name or path, a corpus or an index.")

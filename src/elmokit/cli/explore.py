@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import WORDS, app
 from elmokit.cli.options import Device
 from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
@@ -14,7 +14,7 @@ ONLY_WRITTEN = ("word", "sentence", "other_text", "static", "uses", "seed", "pre
 """Options that say what a written page holds; on a live page its reader decides."""
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def explore(
     context: typer.Context,
     texts: Annotated[

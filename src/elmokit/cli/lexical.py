@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import Encoders, analyse
 from elmokit.cli.options import Device, Json, Markdown, Model, Picture
 from elmokit.cli.words import Pretokenized
@@ -19,7 +19,7 @@ ModelArgument = Annotated[
 LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of all layers)."
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def surprisal(
     model: ModelArgument,
     texts: Annotated[
@@ -90,7 +90,7 @@ def surprisal(
         say_written(picture)
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def substitutes(
     model: ModelArgument,
     sentence: Annotated[
@@ -113,7 +113,7 @@ def substitutes(
     present(result, [substitutes_table(result)], json, markdown=markdown)
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def senses(
     word: Annotated[str, typer.Argument(help="A word form, in any case.")],
     sources: Annotated[
@@ -167,7 +167,7 @@ def senses(
     present(result, senses_tables(result), json, markdown=markdown)
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def change(
     first: Annotated[
         str,

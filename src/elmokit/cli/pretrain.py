@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import PRETRAIN, app
 from elmokit.cli.options import Device, Markdown
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Model = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def train(
     recipe: Annotated[
         str | None, typer.Argument(help="tiny, small, original, or a .toml file.")
@@ -50,7 +50,7 @@ def train(
         _say(f"next:  elmokit plot {run} -o curve.png  and  elmokit export {run} MODEL")
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def finetune(
     data: Data,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the tuned model.")],
@@ -70,7 +70,7 @@ def finetune(
     _say(f"next:  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def perplexity(
     data: Data,
     model: Model = None,
@@ -119,7 +119,7 @@ def perplexity(
     print(f"{found.overall.bits_per_character:.3f} bits per character")
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def predict(
     words: Annotated[
         list[str],
@@ -144,7 +144,7 @@ def predict(
         print("".join(f"{g.word:<18.18}{g.log_probability:>8.2f}  " for g in row))
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
     out: Annotated[Path, typer.Argument(help="Folder for the model.")],
@@ -178,7 +178,7 @@ def export(
     _say(f"next:  elmokit info {out}  and  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
-@app.command()
+@app.command(rich_help_panel=PRETRAIN)
 def plot(
     runs: Annotated[
         list[Path],

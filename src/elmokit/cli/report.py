@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from elmokit.analysis.report.config import ReportConfig, setting_of
-from elmokit.cli import app
+from elmokit.cli import ANALYSE, app
 
 
 def _as_parameter(of: "Field[Any]") -> inspect.Parameter:
@@ -59,7 +59,7 @@ def with_report_options(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-@app.command()
+@app.command(rich_help_panel=ANALYSE)
 @with_report_options
 def report(
     config: ReportConfig,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import EMBED, app
 from elmokit.cli.options import Device, PrecisionOption
 from elmokit.errors import missing_extra
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from elmokit.model.kernels.choice import PrecisionName
 
 
-@app.command()
+@app.command(rich_help_panel=EMBED)
 def serve(
     models: Annotated[
         list[str] | None,

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import ANALYSE, app
 from elmokit.cli.options import Device, PrecisionOption
 
 task_app = typer.Typer(
     help="Train, evaluate and use the six task models, with and without ELMo.",
     no_args_is_help=True,
 )
-app.add_typer(task_app, name="task")
+app.add_typer(task_app, name="task", rich_help_panel=ANALYSE)
 
 Folder = Annotated[Path, typer.Argument(help="A folder that task train has written.")]
 ItsModel = Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from elmokit.cli import app
+from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
 from elmokit.cli.options import Device, Json, Markdown, Model, Picture, PrecisionOption
@@ -30,7 +30,7 @@ Pretokenized = Annotated[
 FORMER_PICTURE = {"-o": "--picture", "--out": "--picture"}
 
 
-@app.command(cls=accepting(FORMER_PICTURE))
+@app.command(cls=accepting(FORMER_PICTURE), rich_help_panel=WORDS)
 def demo(
     picture: Annotated[Path, typer.Option(help="Picture to write, .png or .svg.")] = Path(
         "elmokit-demo.png"
@@ -57,7 +57,7 @@ def demo(
         typer.echo("For the picture install matplotlib:  pip install 'elmokit[plot]'")
 
 
-@app.command(cls=accepting(FORMER_PICTURE))
+@app.command(cls=accepting(FORMER_PICTURE), rich_help_panel=WORDS)
 def compare(
     word: Annotated[
         str,
@@ -88,7 +88,7 @@ def compare(
     present(result, [table], json, picture, lambda: comparison_picture(result), markdown)
 
 
-@app.command()
+@app.command(rich_help_panel=WORDS)
 def index(
     texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the index to.")],
@@ -134,7 +134,7 @@ def parse_layers(text: str) -> list[int] | None:
         raise InputError(f"layers must be numbers such as 1,2; got {text!r}") from None
 
 
-@app.command(cls=accepting({"--count": "--top"}))
+@app.command(cls=accepting({"--count": "--top"}), rich_help_panel=WORDS)
 def neighbours(
     index: Annotated[Path, typer.Argument(help="Folder written by `elmokit index`.")],
     sentence: Annotated[
