@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.embed.embedder import Embedder, pool_tokens
+from elmokit.embed.embedder import Embedder
 from elmokit.embed.files.fasta import read_fasta
 from elmokit.embed.files.inputs import Item
 from elmokit.embed.files.writers import Layout, writing
 from elmokit.embed.mix import AnyMix
+from elmokit.embed.pooling import pool_tokens
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
 from elmokit.files import replacing_file, write_json

@@ -16,6 +16,7 @@ from elmokit.device import limited_threads, require_num_threads, usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.fingerprint import fingerprint
 from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
+from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
 from elmokit.embed.sentences import (
     EmbeddedText,
     Sentence,
@@ -44,7 +45,6 @@ from elmokit.weights.tensor_files import StorageType
 Start = Literal["fresh", "settled"] | BiLmState
 """What every sentence starts from: zeros, the model's warm start (made from built-in English
 sentences where its files have none), or a state of one row."""
-Pooling = Literal["mean", "max", "ends"]
 
 BATCH_TOKENS = 8192
 WINDOW_TOKENS = 32768
@@ -481,24 +481,3 @@ def require_start(start: str) -> None:
     """Refuse a start that is neither fresh nor settled."""
     if start not in ("fresh", "settled"):
         raise InputError(f"start must be fresh, settled or a state of one row, got {start!r}")
-
-
-def require_pooling(how: str) -> None:
-    """Refuse an unknown way of pooling."""
-    if how not in ("mean", "max", "ends"):
-        raise InputError(f"tokens are pooled by mean, max or ends, got {how!r}")
-
-
-def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
-    """(T, D) -> (D,), zeros where there are no tokens; ``dim`` is the width of one layer."""
-    if len(vectors) == 0:
-        return np.zeros(vectors.shape[1], dtype=np.float32)
-    if how == "mean":
-        mean: Vectors = vectors.mean(axis=0)
-        return mean
-    if how == "max":
-        best: Vectors = vectors.max(axis=0)
-        return best
-    is_forward = np.arange(vectors.shape[1]) % dim < dim // 2  # in every layer of a concatenation
-    ends: Vectors = np.where(is_forward, vectors[-1], vectors[0])
-    return ends

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from elmokit.embed.embedder import Pooling, Start, require_start
+from elmokit.embed.embedder import Start, require_start
 from elmokit.embed.files.command import EmbedOptions, require_intact
 from elmokit.embed.files.to_file import parse_selection
 from elmokit.embed.load import load
 from elmokit.embed.mix import mixed_dim
+from elmokit.embed.pooling import Pooling
 from elmokit.embed.sentences import Vectors, tokens_of
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder

@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.elmo import Elmo
-from elmokit.embed.embedder import Embedder, Pooling, require_pooling
+from elmokit.embed.embedder import Embedder
 from elmokit.embed.load import load
 from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
+from elmokit.embed.pooling import Pooling, require_pooling
 from elmokit.embed.sentences import all_tokens
 from elmokit.errors import InputError, missing_extra
 from elmokit.model.packing import find_places

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.embed.embedder import Embedder, Pooling, Start, require_pooling, require_start
+from elmokit.embed.embedder import Embedder, Start, require_start
 from elmokit.embed.mix import AnyMix, checked_mix, mixed_dim
+from elmokit.embed.pooling import Pooling, require_pooling
 from elmokit.embed.sentences import Sentence, Vectors, all_tokens
 from elmokit.errors import InputError, missing_extra
 from elmokit.integrations.shared import shared_embedder

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from elmokit.embed.embedder import Pooling, pool_tokens, require_pooling, require_start
+from elmokit.embed.embedder import require_start
 from elmokit.embed.mix import AnyMix, Mix, checked_mix, mix_layers, mixed_dim
+from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
 from elmokit.embed.sentences import Sentence, SplitText, Vectors, several, split_text
 from elmokit.errors import InputError
 from elmokit.serve.batcher import Finish, FixedStart, cost_of

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Pooling, Start, require_start
+from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Start, require_start
 from elmokit.embed.files.bio_embeddings import MAPPING, write_bio_embeddings
 from elmokit.embed.files.fasta import count_proteins, read_fasta
 from elmokit.embed.files.inputs import Item, count_lines, read_sentences
@@ -14,6 +14,7 @@ from elmokit.embed.files.resume import embed_resumably
 from elmokit.embed.files.to_file import embed_to_file, parse_selection
 from elmokit.embed.files.writers import Layout, require_suffix
 from elmokit.embed.load import load
+from elmokit.embed.pooling import Pooling
 from elmokit.embed.verify.stored_files import check_stored
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError

@@ -8,18 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from elmokit.embed.embedder import (
-    BATCH_TOKENS,
-    WINDOW_TOKENS,
-    Embedder,
-    Pooling,
-    Start,
-    pool_tokens,
-    require_pooling,
-)
+from elmokit.embed.embedder import BATCH_TOKENS, WINDOW_TOKENS, Embedder, Start
 from elmokit.embed.files.inputs import Item
 from elmokit.embed.files.writers import Layout, writing
 from elmokit.embed.mix import AnyMix, MixName, checked_mix
+from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
 from elmokit.progress import Meter

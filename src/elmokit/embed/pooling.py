@@ -1,0 +1,32 @@
+"""Token vectors -> one vector per sentence."""
+
+from typing import Literal
+
+import numpy as np
+
+from elmokit.embed.sentences import Vectors
+from elmokit.errors import InputError
+
+Pooling = Literal["mean", "max", "ends"]
+"""Over the tokens; ``ends``: where each direction has read the whole sentence."""
+
+
+def require_pooling(how: str) -> None:
+    """Refuse an unknown way of pooling."""
+    if how not in ("mean", "max", "ends"):
+        raise InputError(f"tokens are pooled by mean, max or ends, got {how!r}")
+
+
+def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
+    """(T, D) -> (D,), zeros where there are no tokens; ``dim`` is the width of one layer."""
+    if len(vectors) == 0:
+        return np.zeros(vectors.shape[1], dtype=np.float32)
+    if how == "mean":
+        mean: Vectors = vectors.mean(axis=0)
+        return mean
+    if how == "max":
+        best: Vectors = vectors.max(axis=0)
+        return best
+    is_forward = np.arange(vectors.shape[1]) % dim < dim // 2  # in every layer of a concatenation
+    ends: Vectors = np.where(is_forward, vectors[-1], vectors[0])
+    return ends
