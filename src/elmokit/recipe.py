@@ -107,7 +107,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         return _build(hint, value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(f"{where} is too large a number: {value!r}") from None
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise InputError(f"{where} must be {hint.__name__}, got {value!r}")
     return value

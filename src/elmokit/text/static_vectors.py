@@ -161,7 +161,7 @@ def _read_binary(
 ) -> StaticVectors:
     """word2vec's format: each word, a space, then dim little-endian floats."""
     data = np.memmap(path, dtype=np.uint8, mode="r")
-    if announced < 1 or dim < 1:
+    if announced < 1 or not 1 <= dim <= len(data):
         raise InputError(f"{path}: announces {announced} vectors of {dim} numbers; copy it again")
     words: list[str] = []
     num_words = announced if max_words is None else min(announced, max_words)

@@ -209,7 +209,8 @@ def _read_dictionary(path: Path, num_rows: int, markers: tuple[str, ...]) -> dic
             continue
         fields = line.strip().split("\t")
         token, row = fields if len(fields) == 2 else ("\u3000", fields[-1])
-        if not row.isdecimal() or len(fields) > 2 or int(row) >= num_rows:
+        is_id = row.isdecimal() and len(row) < 19  # Python refuses to read thousands of digits
+        if not is_id or len(fields) > 2 or int(row) >= num_rows:
             raise InputError(
                 f"{path}:{number}: expected a token, a tab and an id below {num_rows}, got {line!r}"
             )

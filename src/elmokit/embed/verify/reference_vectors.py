@@ -63,6 +63,8 @@ def _read_hdf5(
         has_index = find_dataset(file, SENTENCE_INDEX, path) is not None
         index = _read_index(_read_strings(path), path) if has_index and need_index else {}
         keys = [key for key in file if key != SENTENCE_INDEX]
+        if not all(isinstance(key, str) for key in keys):  # names that are not UTF-8
+            raise InputError(f"{path}: has datasets without readable names; write it again")
         if all(key.isdecimal() for key in keys):
             keys.sort(key=int)
         datasets = ((key, find_dataset(file, key, path)) for key in keys[:max_sentences])

@@ -123,13 +123,13 @@ class Checkpoints:
             return None
         try:
             content = parse_json(self.best_file.read_text(encoding="utf-8"))
-            path = self.folder / str(content["checkpoint"])
+            name = str(content["checkpoint"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self.best_file}: damaged ({reason_of(error)}); delete it: the latest checkpoint "
                 f"then counts as the best, until the run measures the next one"
             ) from None
-        return path if path.is_file() else None
+        return next((path for path in self._all() if path.name == name), None)
 
     def _all(self) -> list[Path]:
         return sorted(self.folder.glob("*.pt"))

@@ -147,7 +147,7 @@ def _get(table: dict[str, Any], name: str, kind: Any, where: Path, prefix: str) 
     value = table.get(name)
     if value is None:
         return None
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) < 10**300:  # beyond, no float holds it
         return float(value)
     if kind is int and type(value) is float and value.is_integer():
         return int(value)
