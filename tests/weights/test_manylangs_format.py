@@ -66,6 +66,7 @@ def test_a_line_with_an_id_alone_stands_for_the_ideographic_space(manylangs: Pat
     ("file", "line", "message"),
     [
         ("char.dic", "a\tb\tc", "expected a token, a tab and an id"),
+        ("char.dic", "a\t" + "9" * 5000, "expected a token, a tab and an id"),
         ("word.dic", "dog\t99", "an id below 8"),
         ("word.dic", "dog\tx", "expected a token, a tab and an id"),
     ],
