@@ -24,6 +24,7 @@ from elmokit.embed.sentences import (
     all_tokens,
     several,
     split_text,
+    token_spans,
     tokens_of,
 )
 from elmokit.embed.warm_start import settle
@@ -284,12 +285,11 @@ class Embedder:
         empty = np.zeros((0, mixed_dim(mix, self.num_layers, self.dim)), dtype=np.float32)
         results = []
         for text in pieces:
-            ends = np.cumsum([len(sentence) for sentence in text.sentences]).tolist()
             results.append(
                 EmbeddedText(
                     [token for sentence in text.sentences for token in sentence],
                     text.offsets,
-                    list(zip([0, *ends], ends, strict=False)),
+                    token_spans(text.sentences),
                     np.concatenate([empty, *(next(vectors) for _ in text.sentences)]),
                 )
             )

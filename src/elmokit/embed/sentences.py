@@ -110,3 +110,12 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
                 f"a sentence must be a string or a list of strings, got {token!r}{where}"
             )
     return tokens
+
+
+def token_spans(sentences: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """First and last + 1 token of each sentence, among the tokens of all of them."""
+    spans, begin = [], 0
+    for sentence in sentences:
+        spans.append((begin, begin + len(sentence)))
+        begin += len(sentence)
+    return spans

@@ -9,7 +9,7 @@ from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.words.neighbours import ContextNeighbours, context_neighbours
 from elmokit.analysis.words.occurrences import find_marked
-from elmokit.embed.sentences import Sentence, SplitText
+from elmokit.embed.sentences import Sentence, SplitText, token_spans
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Predictions, predict
 from elmokit.pretrain.surprisal.measure import surprisal
@@ -115,7 +115,9 @@ class Service:
         measured = iter(found)
         return [
             MeasuredText(
-                piece.offsets, _spans(piece.sentences), [next(measured) for _ in piece.sentences]
+                piece.offsets,
+                token_spans(piece.sentences),
+                [next(measured) for _ in piece.sentences],
             )
             for piece in pieces
         ]
@@ -196,7 +198,7 @@ class Service:
             AnsweredText(
                 [token for sentence in piece.sentences for token in sentence],
                 piece.offsets,
-                _spans(piece.sentences),
+                token_spans(piece.sentences),
                 wish.join([next(vectors) for _ in piece.sentences]),
             )
             for piece in pieces
@@ -206,14 +208,6 @@ class Service:
 def _require_softmax(model: ServedModel) -> None:
     if not model.can_predict:
         raise InputError(f"{model.name}: this model has no softmax, so it cannot predict words")
-
-
-def _spans(sentences: Sentences) -> list[tuple[int, int]]:
-    spans, begin = [], 0
-    for sentence in sentences:
-        spans.append((begin, begin + len(sentence)))
-        begin += len(sentence)
-    return spans
 
 
 class _Computed(BiLmEncoder):
