@@ -15,10 +15,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from elmokit.model.kernels.compiled.softmax_sums import compiled_sums
+from elmokit.model.kernels.softmax_sums import SoftmaxSums, torch_sums
 from elmokit.model.softmax import Softmax
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 
-ROWS_AT_ONCE, WORDS_AT_ONCE = 256, 1024
+ROWS_AT_ONCE, WORDS_AT_ONCE = 512, 512
 LOG2_E = math.log2(math.e)
 COMMON_WORDS = 512
 """Vocabularies begin with their commonest words, where the highest logit is nearly always found."""
@@ -78,28 +80,28 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
     rows = states.flatten(0, 1)
     common = slice(0, min(COMMON_WORDS, num_words))
     highest = torch.addmm(bias[common], rows, weight[common].t()).amax(dim=1).view(2, count)
-    # Near the highest logit; taken off while the bias is added, it costs no pass of its own.
+    # Near the highest logit, so that no power of two overflows.
     shift = torch.maximum(wanted, highest)
     wanted, moved = (torch.cat([each, each.mean(dim=0, keepdim=True)]) for each in (wanted, shift))
     # Above the rounding of another matrix product: a target must not outrank itself.
     threshold = wanted - moved + ROUNDING * (1 + wanted.abs())
-    total, weighted, better = (rows.new_zeros(3, count, dtype=torch.float64) for _ in range(3))
+    total, weighted = (rows.new_zeros(3, count, dtype=torch.float64) for _ in range(2))
+    better = targets.new_zeros(3, count)
+    add_sums = _sums(rows)
     size = min(WORDS_AT_ONCE, num_words)
-    buffers = [rows.new_empty(3 * count * size) for _ in range(2)]
+    buffer = rows.new_empty(2 * count * size)
     for start in range(0, num_words, size):
         words = slice(start, min(start + size, num_words))
-        shape = (3, count, words.stop - start)
-        logits, work = (buffer[: math.prod(shape)].view(shape) for buffer in buffers)
-        torch.sub(bias[words], shift[:, :, None], out=logits[:2])
-        logits[:2].flatten(0, 1).addmm_(rows, weight[words].t())
-        torch.lerp(logits[0], logits[1], 0.5, out=logits[2])
-        better += torch.gt(logits, threshold[:, :, None], out=work).sum(dim=2)
-        shares = torch.exp2(logits, out=work)
-        total += shares.sum(dim=2)
-        weighted += logits.mul_(shares).sum(dim=2)
+        shape = (2, count, words.stop - start)
+        logits = buffer[: math.prod(shape)].view(shape)
+        torch.mm(rows, weight[words].t(), out=logits.flatten(0, 1))
+        add_sums(
+            logits, bias[words], shift, threshold,
+            total=total, weighted=weighted, better=better,
+        )  # fmt: skip
     log_total = total.log2()
     found = Statistics(
-        moved.double() + log_total - wanted, log_total - weighted / total, better.long() + 1
+        moved.double() + log_total - wanted, log_total - weighted / total, better + 1
     )
     # Where a rare word towers above all common ones, or the directions agree on nothing.
     is_lost = ~(log_total.abs() < MOST_BITS).all(dim=0)
@@ -108,6 +110,12 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
         for mine, right in zip(found, exact, strict=True):
             mine[:, is_lost] = right
     return found
+
+
+def _sums(rows: Tensor) -> SoftmaxSums:
+    """The compiled sums where they can be had."""
+    is_float = rows.device.type == "cpu" and rows.dtype == torch.float32
+    return (compiled_sums() if is_float else None) or torch_sums
 
 
 def _exactly(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
