@@ -1,7 +1,7 @@
-"""``elmokit embed --ray`` on a real cluster: two nodes as processes of this machine."""
+"""``--ray`` of embed and index on a real cluster: two nodes as processes of this machine."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import ray
 from dying_worker import DiesOnce
+from process_titles import processes_titled
 from ray.cluster_utils import Cluster
 
 import elmokit
 from elmokit import InputError
+from elmokit.analysis.encoders.encoder import Sentences
+from elmokit.analysis.encoders.opening import open_encoder
+from elmokit.analysis.words.index import EncodedChunks, build_index
 from elmokit.embed.files.command import EmbedOptions
 from elmokit.integrations.ray import run_embed_on_ray
+from elmokit.integrations.ray_index import encode_on_ray
 
 TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for number in range(300)]
 
@@ -97,6 +102,34 @@ def test_lines_of_text_files_are_texts(cluster: None, model: Path, tmp_path: Pat
     found = {row["text"]: row["vector"] for row in pq.read_table(tmp_path / "out").to_pylist()}
     expected = elmokit.load(model).pool(["The cat sat.", "", "It can't be."])
     assert np.allclose(list(found.values()), expected, atol=1e-5)
+
+
+def test_an_index_is_the_same_after_a_worker_was_killed(
+    cluster: None, model: Path, tmp_path: Path
+) -> None:
+    encoder, sentences = open_encoder(str(model)), [text.split() for text in 20 * TEXTS]
+    build_index(encoder, sentences, tmp_path / "here", quiet=True)
+    encode = encode_on_ray(str(model), max_workers=2)
+    killed = []
+
+    def encode_and_kill(chunks: Iterable[Sentences]) -> EncodedChunks:
+        for chunk in encode(chunks):
+            if not killed:
+                killed.append(min(processes_titled("ray::LayersWorker")))
+                os.kill(killed[0], 9)
+            yield chunk
+
+    report = build_index(
+        encoder, sentences, tmp_path / "ray", quiet=True, encode_chunks=encode_and_kill
+    )
+    assert killed and report.num_sentences == len(sentences)
+    for file in sorted((tmp_path / "here").iterdir()):
+        other = tmp_path / "ray" / file.name
+        if file.suffix == ".f16":
+            ours, theirs = (np.fromfile(path, dtype=np.float16) for path in (file, other))
+            assert np.allclose(ours, theirs, atol=1e-3)
+        elif file.name != "SHA256SUMS":
+            assert file.read_bytes() == other.read_bytes(), file.name
 
 
 def test_what_cannot_work_is_said_in_one_sentence(

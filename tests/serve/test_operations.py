@@ -1,5 +1,6 @@
 """What a server tells those who run it."""
 
+import re
 import subprocess
 import sys
 
@@ -51,7 +52,15 @@ def test_the_page_is_the_explorer_and_leads_to_the_documentation(client: TestCli
     page = client.get("/").text
     assert "<title>elmokit explorer</title>" in page
     assert 'href: "docs"' in page
-    assert client.get("/docs").status_code == 200
+
+
+def test_the_documentation_loads_nothing_from_elsewhere(client: TestClient) -> None:
+    page = client.get("/docs").text
+    addresses = re.findall(r"""(?:src|href)=["']([^"']+)""", page)
+    assert len(addresses) >= 3
+    for address in addresses:
+        assert address.startswith("/"), address
+        assert client.get(address).status_code == 200
 
 
 def test_without_the_extra_the_command_names_it() -> None:

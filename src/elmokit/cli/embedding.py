@@ -7,7 +7,7 @@ import typer
 
 from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model, PrecisionOption
+from elmokit.cli.options import Device, Model, PrecisionOption, Workers
 from elmokit.weights.names import DEFAULT_MODEL
 
 ModelArgument = Annotated[
@@ -94,9 +94,7 @@ def embed(
     column: Annotated[
         str, typer.Option(help="With --ray: the column of Parquet files that holds the text.")
     ] = "text",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="With --ray: most workers. Default: one per CPU.")
-    ] = None,
+    workers: Workers = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Compute one vector per token; write one array per sentence, under the keys 0, 1, 2, ...

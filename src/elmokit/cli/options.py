@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="With --ray: most workers. Default: one per CPU.")
+]
 PrecisionOption = Annotated[
     str,
     typer.Option(

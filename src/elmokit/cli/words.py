@@ -8,7 +8,7 @@ import typer
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Json, Markdown, Model, Picture, PrecisionOption
+from elmokit.cli.options import Device, Json, Markdown, Model, Picture, PrecisionOption, Workers
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -105,18 +105,30 @@ def index(
     pretokenized: Pretokenized = False,
     device: Device = "cpu",
     precision: PrecisionOption = "float32",
+    ray: Annotated[
+        bool,
+        typer.Option("--ray", help="Compute on a Ray cluster (RAY_ADDRESS, else this machine)."),
+    ] = False,
+    workers: Workers = None,
 ) -> None:
     """Index every token of a text, for `elmokit neighbours`."""
     from elmokit.analysis.encoders.opening import open_encoder
     from elmokit.analysis.words.index import index_texts
 
+    encoder = open_encoder(model, device, precision)
+    encode_chunks = None
+    if ray:
+        from elmokit.integrations.ray_index import encode_on_ray
+
+        encode_chunks = encode_on_ray(model, device, precision, workers)
     report = index_texts(
-        open_encoder(model, device, precision),
+        encoder,
         texts,
         out,
         parse_layers(layers),
         tokens,
         pretokenized,
+        encode_chunks=encode_chunks,
     )
     typer.echo(
         f"{out}: {report.num_tokens:,} tokens of {report.num_sentences:,} sentences, layers "

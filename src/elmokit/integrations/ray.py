@@ -120,13 +120,10 @@ def run_embed_on_ray(
         require_intact(options.model)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out}: --ray writes a new folder of Parquet files; choose another name")
-    if not ray.is_initialized():
-        ray.init(logging_level=logging.WARNING, log_to_driver=False)
+    workers = join_cluster(max_workers)
     if options.quiet:
         ray.data.DataContext.get_current().enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
-    cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
-    workers = max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
     settings: dict[str, Any] = {
         "model": options.model,
         "layers": options.layers or "average",
@@ -149,6 +146,14 @@ def run_embed_on_ray(
         vectors.write_parquet(str(aside))
         num_rows = sum(pa.parquet.read_metadata(path).num_rows for path in aside.glob("*.parquet"))
     return f"{out}: {num_rows:,} texts, at most {workers} workers"
+
+
+def join_cluster(max_workers: int | None = None) -> int:
+    """Start Ray, or join the cluster of ``RAY_ADDRESS``; the number of workers to use."""
+    if not ray.is_initialized():
+        ray.init(logging_level=logging.WARNING, log_to_driver=False)
+    cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
+    return max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
 
 
 def _require_possible(options: EmbedOptions) -> None:

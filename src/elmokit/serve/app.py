@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from fastapi_offline import FastAPIOffline
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
@@ -93,7 +94,7 @@ def create_app(
         exploring.stop()
         await service.stop()
 
-    app = FastAPI(
+    app = FastAPIOffline(  # its /docs needs no CDN
         title="elmokit",
         version=elmokit.__version__,
         description="Deep contextualized word representations (ELMo).",

@@ -13,7 +13,7 @@ that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks, unit
+from elmokit.analysis.encoders.encoder import Encoder, Floats, Sentences, chunks, unit
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.analysis.words.texts import first_tokens, read_sentences
 from elmokit.errors import InputError, missing_extra, reason_of
@@ -42,6 +42,11 @@ EXACT_TOKENS = 5_000_000
 MAX_WORDS = 50_000
 PROPOSALS = 20
 """Candidates that the graph gives for each neighbour that is wanted."""
+
+
+EncodedChunks = Iterator[tuple[Sentences, list[Floats]]]
+EncodeChunks = Callable[[Iterable[Sentences]], EncodedChunks]
+"""Chunks of sentences -> each of them with its layers, in the same order."""
 
 
 class Neighbour(NamedTuple):
@@ -89,15 +94,26 @@ def build_index(
     exact_tokens: int = EXACT_TOKENS,
     quiet: bool = False,
     made_of: Mapping[str, Any] | None = None,
+    encode_chunks: EncodeChunks | None = None,
 ) -> IndexReport:
-    """Write the index of all tokens; ``layers`` default to all but the token layer.
+    """Write the index of all tokens.
 
-    ``made_of``: where the sentences come from, stored with the index.
+    Args:
+        encoder: whose vectors are indexed.
+        sentences: lists of tokens.
+        out: the folder to write.
+        layers: default to all but the token layer.
+        exact_tokens: a larger index gets a graph.
+        quiet: show no progress.
+        made_of: where the sentences come from, stored with the index.
+        encode_chunks: computes the encoder's layers elsewhere, for instance on a cluster.
     """
     require_replaceable(out, "index.json", "index")
     chosen = _check_layers(encoder, layers)
     with replacing_folder(out) as aside:
-        text = _write_tokens(encoder, sentences, aside, chosen, quiet)
+        wanted = chunks(sentence for sentence in sentences if sentence)
+        encoded = (encode_chunks or _encode_here(encoder))(wanted)
+        text = _write_tokens(encoded, aside, chosen, quiet)
         if text.num_tokens == 0:
             raise InputError(
                 f"{out}: there is nothing to index; the text has no tokens, or its first sentence "
@@ -132,11 +148,14 @@ def index_texts(
     max_tokens: int | None = None,
     pretokenized: bool = False,
     quiet: bool = False,
+    encode_chunks: EncodeChunks | None = None,
 ) -> IndexReport:
     """``build_index`` for the text of files and folders, or its first ``max_tokens`` tokens."""
     sentences = first_tokens(read_sentences(texts, pretokenized, out), max_tokens)
     facts = _made_of(texts, max_tokens, pretokenized)
-    return build_index(encoder, sentences, out, layers, quiet=quiet, made_of=facts)
+    return build_index(
+        encoder, sentences, out, layers, quiet=quiet, made_of=facts, encode_chunks=encode_chunks
+    )
 
 
 def _made_of(texts: Sequence[str], max_tokens: int | None, pretokenized: bool) -> dict[str, Any]:
@@ -161,21 +180,19 @@ class _Text(NamedTuple):
     words: Counter[str]
 
 
-def _write_tokens(
-    encoder: Encoder,
-    sentences: Iterable[Sequence[str]],
-    out: Path,
-    layers: list[int],
-    quiet: bool,
-) -> _Text:
+def _encode_here(encoder: Encoder) -> EncodeChunks:
+    return lambda wanted: ((chunk, encoder.layers(chunk)) for chunk in wanted)
+
+
+def _write_tokens(encoded: EncodedChunks, out: Path, layers: list[int], quiet: bool) -> _Text:
     """One pass over the text, one chunk in memory."""
     words: Counter[str] = Counter()
     starts, places, dim = [0], [np.zeros((0, 2), dtype=np.int32)], 0
     with ExitStack() as files, meter("indexing", "tokens", None, quiet) as progress:
         text = files.enter_context((out / "sentences.txt").open("wb"))
         raw = {n: files.enter_context((out / f"layer-{n}.f16").open("wb")) for n in layers}
-        for chunk in chunks(sentence for sentence in sentences if sentence):
-            for sentence, vectors in zip(chunk, encoder.layers(chunk), strict=True):
+        for chunk, arrays in encoded:
+            for sentence, vectors in zip(chunk, arrays, strict=True):
                 for layer, stream in raw.items():
                     stream.write(unit(vectors[layer]).astype(np.float16).tobytes())
                 place = np.arange(len(sentence))

@@ -1,0 +1,61 @@
+"""``elmokit index --ray``: the vectors of an index, computed by the workers of a Ray cluster.
+
+The index itself is written by one process, in the order of the text: the file that ``elmokit
+index`` would write, to the rounding of float16.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+import torch
+
+from elmokit.analysis.encoders.encoder import Floats, Sentences
+from elmokit.analysis.encoders.opening import open_encoder
+from elmokit.analysis.words.index import EncodeChunks
+from elmokit.integrations.ray import join_cluster, ray
+
+CHUNKS_PER_WORKER = 2
+"""One that it computes, and one that waits for it."""
+
+
+class LayersWorker:
+    """An encoder on one core of some machine."""
+
+    def __init__(self, model: str, device: str, precision: str) -> None:
+        torch.set_num_threads(1)
+        self.encoder = open_encoder(model, device, precision)
+
+    def layers(self, sentences: Sentences) -> list[Floats]:
+        """Of one chunk."""
+        return self.encoder.layers(sentences)
+
+
+def encode_on_ray(
+    model: str, device: str = "cpu", precision: str = "float32", max_workers: int | None = None
+) -> EncodeChunks:
+    """What ``build_index`` needs to compute on a cluster.
+
+    Args:
+        model, device, precision: see ``open_encoder``; a path must exist on every machine.
+        max_workers: default: one per CPU of the cluster.
+    """
+    num_workers = join_cluster(max_workers)
+    # A worker that is lost is started again, and computes again what was asked of it.
+    remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(LayersWorker)
+
+    def encode(chunks: Iterable[Sentences]) -> Iterator[tuple[Sentences, list[Floats]]]:
+        workers = [remote.remote(model, device, precision) for _ in range(num_workers)]
+        waiting: deque[tuple[Sentences, ray.ObjectRef[list[Floats]]]] = deque()
+        try:
+            for number, chunk in enumerate(chunks):
+                waiting.append((chunk, workers[number % num_workers].layers.remote(chunk)))
+                if len(waiting) == CHUNKS_PER_WORKER * num_workers:
+                    done, layers = waiting.popleft()
+                    yield done, ray.get(layers)
+            for done, layers in waiting:
+                yield done, ray.get(layers)
+        finally:
+            for worker in workers:
+                ray.kill(worker)
+
+    return encode
