@@ -158,7 +158,16 @@ def run_target(name: str, seconds: float, seed: int, folder: Path) -> dict[str, 
     while (left := end - time.monotonic()) > 2 or attempt == 0:
         part = folder / f"{name.replace(' ', '-')}-{attempt}"
         part.mkdir(parents=True)
-        command = [sys.executable, __file__, "--target", name, "--seconds", str(max(left, 2))]
+        command = [
+            sys.executable,
+            "-X",
+            "faulthandler",
+            __file__,
+            "--target",
+            name,
+            "--seconds",
+            str(max(left, 2)),
+        ]
         command += ["--seed", str(seed + attempt), "--out", str(part)]
         with (part / "output").open("w") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -170,7 +179,10 @@ def run_target(name: str, seconds: float, seed: int, folder: Path) -> dict[str, 
         _merge(total, part)
         if status != 0:
             total["crashes"] += 1
-            print(f"{name}: crash, hang or too much memory; see {part}", file=sys.stderr)
+            print(
+                f"{name}: crash, hang or too much memory (status {status}); see {part}",
+                file=sys.stderr,
+            )
         attempt += 1
     return total
 

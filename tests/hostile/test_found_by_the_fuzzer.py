@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
+from tiny_corpus import prepare_tiny
 
 from elmokit.config import LstmConfig
 from elmokit.embed.verify.reference_vectors import read_expected
 from elmokit.errors import InputError
+from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.run_folder import Checkpoints
 from elmokit.recipe import from_plain
 from elmokit.text.static_vectors import read_static_vectors
@@ -42,3 +45,20 @@ def test_datasets_whose_names_are_not_text_are_refused(tmp_path: Path) -> None:
         file.create_dataset(b"\xff\xfe", data=[[1.0]])
     with pytest.raises(InputError, match="without readable names"):
         read_expected(path, None, 5)
+
+
+def test_settings_of_a_corpus_are_a_table(tmp_path: Path) -> None:
+    file = prepare_tiny(tmp_path, 20) / "corpus.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"settings": "none"}))
+    with pytest.raises(InputError, match="settings is str"):
+        Corpus.open(file.parent)
+
+
+def test_sentences_that_begin_nowhere_ask_for_no_memory(tmp_path: Path) -> None:
+    data = prepare_tiny(tmp_path, 60)
+    starts = np.load(data / "train" / "starts.npy")
+    starts[len(starts) // 2] = 1 << 40  # eight terabytes of positions
+    np.save(data / "train" / "starts.npy", starts)
+    corpus = Corpus.open(data)
+    with pytest.raises(InputError, match="offsets point outside"):
+        corpus.train.spread(len(corpus.train.tokens) - 1)

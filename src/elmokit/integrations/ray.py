@@ -41,6 +41,9 @@ try:
 except ImportError:
     raise missing_extra("Ray", "ray", "embedding on a Ray cluster") from None
 
+WORKER_CPUS = 0.5
+"""What Ray counts for a worker: less than it uses, so that tasks that read and write, which Ray
+counts as a whole CPU each and which hardly compute, find room beside as many workers as CPUs."""
 ROWS_AT_ONCE = 1024
 """Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays."""
 
@@ -140,7 +143,11 @@ def run_embed_on_ray(
         fn_constructor_kwargs=settings,
         batch_format="pyarrow",
         batch_size=ROWS_AT_ONCE,
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
+        num_cpus=WORKER_CPUS if num_cluster_cpus() > 1 else 0,
+        scheduling_strategy="SPREAD",
+        compute=ray.data.ActorPoolStrategy(
+            min_size=min(workers, num_cluster_cpus()), max_size=workers
+        ),
     )
     with replacing_folder(out) as aside:
         vectors.write_parquet(str(aside))
@@ -152,8 +159,13 @@ def join_cluster(max_workers: int | None = None) -> int:
     """Start Ray, or join the cluster of ``RAY_ADDRESS``; the number of workers to use."""
     if not ray.is_initialized():
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
+    return max_workers or max(1, num_cluster_cpus())
+
+
+def num_cluster_cpus() -> int:
+    """Of all machines together."""
     cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
-    return max_workers or max(1, int(cluster.cluster_resources().get("CPU", 1)))
+    return int(cluster.cluster_resources().get("CPU", 1))
 
 
 def _require_possible(options: EmbedOptions) -> None:

@@ -6,6 +6,7 @@ index`` would write, to the rounding of float16.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 
@@ -41,11 +42,11 @@ def encode_on_ray(
     """
     num_workers = join_cluster(max_workers)
     # A worker that is lost is started again, and computes again what was asked of it.
-    remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(LayersWorker)
+    remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(LayersWorker)
 
     def encode(chunks: Iterable[Sentences]) -> Iterator[tuple[Sentences, list[Floats]]]:
         workers = [remote.remote(model, device, precision) for _ in range(num_workers)]
-        waiting: deque[tuple[Sentences, ray.ObjectRef[list[Floats]]]] = deque()
+        waiting: deque[tuple[Sentences, Any]] = deque()
         try:
             for number, chunk in enumerate(chunks):
                 waiting.append((chunk, workers[number % num_workers].layers.remote(chunk)))

@@ -42,6 +42,12 @@ def _damage_said_plainly() -> Iterator[None]:
         ) from None
 
 
+def _require_within(lengths: npt.NDArray[np.int64], most: int) -> None:
+    """Before memory is asked for: damaged offsets may announce more than there is."""
+    if len(lengths) and (lengths.min() < 0 or lengths.max() > most or lengths.sum() > most):
+        raise ValueError("its offsets point outside of the text")
+
+
 _MARKERS_WITH_CHARACTERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE)
 
 
@@ -99,6 +105,7 @@ class Split:
         """The sentences of these numbers, copied."""
         ends = np.append(self.starts[1:], len(self.tokens))
         lengths = (ends - self.starts)[chosen]
+        _require_within(lengths, len(self.tokens))
         starts = np.cumsum(lengths) - lengths
         inside = np.arange(lengths.sum()) - np.repeat(starts, lengths)
         tokens = self.tokens[np.repeat(self.starts[chosen], lengths) + inside]
@@ -133,6 +140,7 @@ class Lexicon:
         """(N,) how many Unicode characters (code points) each of N types is spelt with."""
         starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
         lengths = ends - starts
+        _require_within(lengths, len(type_ids) * len(self.letters))
         inside = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         letters = self.letters[np.repeat(starts, lengths) + inside]
         is_first_byte = (letters & 0xC0) != 0x80  # of a character in UTF-8
@@ -223,6 +231,9 @@ def _read_facts(path: Path) -> dict[str, Any]:
         for part in ("train", "heldout"):
             _ = facts[part]["num_sentences"] + facts[part]["num_tokens"]
         _ = facts["vocabulary_size"] + facts["num_types"] + facts["num_letters"]
+        for name, kind in (("settings", dict), ("kinds", list)):
+            if not isinstance(facts.get(name, kind()), kind):
+                raise ValueError(f"{name} is {type(facts[name]).__name__}")
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: not the description of a corpus ({error!r})") from None
     if not is_ours or version != VERSION:
