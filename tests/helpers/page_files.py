@@ -86,12 +86,12 @@ def integrations() -> None:
 
 
 FILES_OF: dict[str, Callable[[], None]] = {
-    "docs/quickstart.md": quickstart,
-    "docs/pretraining.md": pretraining,
-    "docs/tasks.md": tasks,
-    "docs/analysis.md": analysis,
-    "docs/migrating.md": migrating,
-    "docs/words.md": words,
-    "docs/integrations.md": integrations,
+    "docs/guide/quickstart.md": quickstart,
+    "docs/guide/pretraining.md": pretraining,
+    "docs/guide/tasks.md": tasks,
+    "docs/guide/analysis.md": analysis,
+    "docs/guide/migrating.md": migrating,
+    "docs/guide/words.md": words,
+    "docs/guide/integrations.md": integrations,
 }
 """Each writes into the current folder; pages that are not named need no files."""
