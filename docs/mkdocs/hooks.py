@@ -1,7 +1,8 @@
 """What MkDocs cannot do by itself, for `make docs`.
 
-- Links in docs/ are relative to their file, as on GitHub. Where one leads out of docs/ (an example, a
-  notebook, SECURITY.md), the site gets a page ``source/PATH`` that shows that file, and the link leads there.
+- Links in docs/ are relative to their file, as on GitHub. Where one leads out of docs/ (an example,
+  a notebook, SECURITY.md), the site gets a page ``source/PATH`` that shows that file, and the link
+  leads there.
 - ``<!-- README.md: HEADING -->`` stands for that section of the README.
 - ``<!-- commands -->`` stands for the reference of the command line.
 """
@@ -23,6 +24,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "docs/report/report.html"
 """The report as one file; on the site, report.md has this address."""
+_ESCAPED = {"<": "&lt;", **{character: f"\\{character}" for character in "|*_[]"}}
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -143,5 +145,4 @@ def describe_command(command: Any, parent: str) -> Iterator[str]:
 
 def as_written(text: str) -> str:
     """Text in which only backticks are markup, as in the help on a terminal."""
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(p if p[:1] == "`" else re.sub(r"([|*_<\[\]])", r"\\\1", p) for p in parts)
+    return re.sub(r"`[^`]+`|[|*_<\[\]]", lambda match: _ESCAPED.get(match[0], match[0]), text)
