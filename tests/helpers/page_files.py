@@ -85,6 +85,17 @@ def integrations() -> None:
     Path("corpus/a.txt").write_text(text)
 
 
+def proteins() -> None:
+    write_bilm_tf_files(Path("seqvec"), BilmTfSpec())
+
+
+def allennlp() -> None:
+    write_bilm_tf_files(Path("model"), BilmTfSpec(max_characters=50))
+    write_sentences(Path("text.txt"), 5)
+    options = EmbedOptions(model="model", layers="all", pretokenized=True, quiet=True)
+    run_embed(["text.txt"], Path("old.hdf5"), options)
+
+
 FILES_OF: dict[str, Callable[[], None]] = {
     "docs/guide/quickstart.md": quickstart,
     "docs/guide/pretraining.md": pretraining,
@@ -93,5 +104,7 @@ FILES_OF: dict[str, Callable[[], None]] = {
     "docs/guide/migrating.md": migrating,
     "docs/guide/words.md": words,
     "docs/guide/integrations.md": integrations,
+    "docs/cookbook/proteins.md": proteins,
+    "docs/cookbook/allennlp.md": allennlp,
 }
 """Each writes into the current folder; pages that are not named need no files."""
