@@ -49,6 +49,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         r"<!-- README\.md: (.+?) -->", lambda match: readme_section(match[1]), markdown
     )
     markdown = markdown.replace("<!-- commands -->", "\n".join(command_reference()))
+    if page.parent is None:
+        page.meta["hide"] = ["navigation"]  # a list of one page
     here = page.file.src_uri
     origin = repository_path(here)
 
