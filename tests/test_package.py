@@ -44,20 +44,20 @@ def core_distributions() -> set[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build(kind: str, folder: Path) -> Path:
+    """The wheel or the source archive, made with the hatchling of this environment."""
     pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    command = [sys.executable, "-m", "build", "--no-isolation", f"--{kind}"]
+    command += ["--outdir", str(folder), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    (built,) = folder.glob("elmokit-*")
+    return built
 
 
 @pytest.mark.slow
-def test_the_wheel_embeds_with_the_core_dependencies_alone(built: Path, tmp_path: Path) -> None:
-    (wheel,) = built.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+def test_the_wheel_embeds_with_the_core_dependencies_alone(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build("wheel", tmp_path / "dist")) as archive:
         archive.extractall(tmp_path)
     core = core_distributions()
     absent = [
@@ -79,9 +79,8 @@ def test_the_wheel_embeds_with_the_core_dependencies_alone(built: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_the_source_archive_has_what_the_tests_and_the_site_need(built: Path) -> None:
-    (archive,) = built.glob("*.tar.gz")
-    with tarfile.open(archive) as file:
+def test_the_source_archive_has_what_the_tests_and_the_site_need(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path)) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
     for name in ("tests/conftest.py", "mkdocs.yml", "docs/index.md", "Makefile", "constraints.txt"):
         assert name in names
