@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench fuzz soak clean
+.PHONY: help demo test lint types unit docs bench fuzz soak clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,6 +23,10 @@ $(VENV)/.dev: $(VENV)/.plain
 	$(INSTALL) --editable '.[all,dev]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.plain
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
+
 demo: $(VENV)/.plain  ## set up, then show two meanings of one word with the shipped model
 	$(BIN)/elmokit demo
 
@@ -38,7 +42,11 @@ types: $(VENV)/.dev  ## mypy --strict on src
 unit: $(VENV)/.dev  ## pytest, one process per core, each with one thread
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
 
-bench: $(VENV)/.dev  ## the speed ratios of docs/benchmarks.md
+docs: $(VENV)/.docs  ## the documentation as a web site: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html (searching it needs a server: python -m http.server --directory build/site)"
+
+bench: $(VENV)/.dev  ## the speed ratios of docs/reference/benchmarks.md
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/train.py
 
@@ -52,4 +60,4 @@ soak: $(VENV)/.dev  ## kill -9 five commands KILLS times in all, and compare wha
 	$(BIN)/python reliability/soak.py --kills $(KILLS)
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

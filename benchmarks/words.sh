@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Every table and figure of docs/words.md, by one command each:  benchmarks/words.sh DATA [MODEL]
+# Every table and figure of docs/guide/words.md, by one command each:  benchmarks/words.sh DATA [MODEL]
 # DATA holds corpus/ (fiction, reviews, mail and news .txt) and wsd/ (semcor30, wordnet30).
-# About ten CPU minutes on one core with en-small. Tables go to words-results/, figures to docs/figures/.
+# About ten CPU minutes on one core with en-small. Tables go to words-results/, figures to docs/guide/figures/.
 set -euo pipefail
-data=$1 model=${2:-en-small} out=words-results figures=docs/figures
+data=$1 model=${2:-en-small} out=words-results figures=docs/guide/figures
 mkdir -p "$out" "$figures"
 
 echo "I don't think the old man will ever finish his soup." > "$out/sentence.txt"

@@ -1,4 +1,4 @@
-"""A sentence alone and in a batch: the promise of docs/how-elmo-works.md, for the shipped model.
+"""A sentence alone and in a batch: what docs/guide/how-elmo-works.md promises, for en-small.
 
 Batches of other sizes add in another order, so float32 vectors differ by rounding. On text the
 LSTMs forget it, however long the sentence is. One token repeated may put them where they do not:

@@ -9,8 +9,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "report.md"),
     *sorted((ROOT / "src/elmokit/models").glob("*/README.md")),
+]
+LINKED_PAGES = [
+    *PAGES,
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    ROOT / "docs/report/report.md",  # written by `elmokit report`
 ]
 
 _BLOCK = re.compile(

@@ -85,13 +85,26 @@ def integrations() -> None:
     Path("corpus/a.txt").write_text(text)
 
 
+def proteins() -> None:
+    write_bilm_tf_files(Path("seqvec"), BilmTfSpec())
+
+
+def allennlp() -> None:
+    write_bilm_tf_files(Path("model"), BilmTfSpec(max_characters=50))
+    write_sentences(Path("text.txt"), 5)
+    options = EmbedOptions(model="model", layers="all", pretokenized=True, quiet=True)
+    run_embed(["text.txt"], Path("old.hdf5"), options)
+
+
 FILES_OF: dict[str, Callable[[], None]] = {
-    "docs/quickstart.md": quickstart,
-    "docs/pretraining.md": pretraining,
-    "docs/tasks.md": tasks,
-    "docs/analysis.md": analysis,
-    "docs/migrating.md": migrating,
-    "docs/words.md": words,
-    "docs/integrations.md": integrations,
+    "docs/guide/quickstart.md": quickstart,
+    "docs/guide/pretraining.md": pretraining,
+    "docs/guide/tasks.md": tasks,
+    "docs/guide/analysis.md": analysis,
+    "docs/guide/migrating.md": migrating,
+    "docs/guide/words.md": words,
+    "docs/guide/integrations.md": integrations,
+    "docs/cookbook/proteins.md": proteins,
+    "docs/cookbook/allennlp.md": allennlp,
 }
 """Each writes into the current folder; pages that are not named need no files."""

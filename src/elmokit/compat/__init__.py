@@ -6,5 +6,5 @@
     elmokit.compat.elmoformanylangs   Embedder
     elmokit.compat.seqvec             get_embeddings; python -m elmokit.compat.seqvec
 
-Vectors depend on their own sentence alone here. docs/migrating.md lists what differs and why.
+Vectors depend on their own sentence alone here. docs/guide/migrating.md lists what differs and why.
 """

@@ -17,7 +17,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train. Defaults are the outcome of the study in docs/decisions.md."""
+    """How to train. Defaults are the outcome of the study in docs/reference/decisions.md."""
 
     start_from: str = ""
     """A model whose weights and softmax the run starts from; empty: randomly initialised weights.

@@ -8,7 +8,7 @@ is weighted by how close its softmax row is to the word's own row,
     log p(w | context, word)  =  log p(w | context) + EVIDENCE * cos(row_w, row_word) + constant
 
 with rows centred on their mean (Arefyev et al. 2020 call this "+embs"). EVIDENCE was chosen on
-SemCor: see docs/words.md. A word outside the vocabulary has no row, and no such substitutes.
+SemCor: see docs/guide/words.md. A word outside the vocabulary has no row, and no such substitutes.
 """
 
 from collections.abc import Iterator, Sequence

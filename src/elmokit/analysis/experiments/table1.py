@@ -141,8 +141,8 @@ def six_tasks_table(result: SixTasks) -> Table:
         ),
         tuple(rows),
         "Mean and deviation over the seeds. Baseline: the same model without ELMo. The paper's "
-        "numbers are for other, larger data sets (docs/tasks.md says what replaces them). Training "
-        f"took {result.cpu_minutes:.0f} CPU minutes in all.",
+        "numbers are for other, larger data sets (docs/guide/tasks.md says what replaces them). "
+        f"Training took {result.cpu_minutes:.0f} CPU minutes in all.",
     )
 
 

@@ -51,7 +51,7 @@ DATA_NOTES = {
 def _with_data(table: Table, tasks: Sequence[str], more: Sequence[str] = ()) -> Table:
     """The table, with a note on the data that its tasks are trained and tested on."""
     each = "; ".join(f"{TITLES[task]}, {DATA_NOTES[task]}" for task in tasks)
-    said = f"Data (docs/tasks.md), not all of them the paper's: {each}." if tasks else ""
+    said = f"Data (docs/guide/tasks.md), not all of them the paper's: {each}." if tasks else ""
     return table._replace(note=" ".join(part for part in (table.note, *more, said) if part))
 
 

@@ -7,7 +7,7 @@
 
 excess  APD above its floor, the APD between random halves of the same set
 
-APD alone follows the variety of a word's contexts more than their change (docs/words.md); the
+APD alone follows the variety of a word's contexts more than their change (docs/guide/words.md); the
 excess takes that variety off, and unlike PRT does not grow as the sets get smaller.
 
 For unit vectors, APD is 1 - u . v with u and v the means of the two sets: thousands of permutations

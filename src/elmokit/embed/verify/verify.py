@@ -118,7 +118,7 @@ def verify(
 
     Args:
         elmo: the model.
-        expected: a file of vectors; see docs/formats.md for what can be read.
+        expected: a file of vectors; see docs/reference/formats.md for what can be read.
         sentences: the text of these vectors, if their file does not contain it.
         max_sentences: how many sentences to compare.
     """

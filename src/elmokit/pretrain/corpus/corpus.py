@@ -1,6 +1,6 @@
 """A prepared corpus on disk, opened for training: memory-mapped, checked, never copied.
 
-docs/corpus-format.md describes the files; ``pretrain/corpus/prepare.py`` writes them.
+docs/reference/corpus-format.md describes the files; ``pretrain/corpus/prepare.py`` writes them.
 """
 
 from collections.abc import Iterator
