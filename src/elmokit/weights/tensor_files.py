@@ -1,5 +1,7 @@
 """Files of tensors, read as float32: safetensors, also written, and the state dicts of others."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,17 @@ from torch import Tensor
 from elmokit.errors import InputError, reason_of
 
 StorageType = Literal["float32", "float16"]
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor that is still in its file: the shape is known, the values are read when needed."""
+
+    path: Path
+    """The file, for messages."""
+    shape: tuple[int, ...]
+    read: Callable[[], Tensor]
+    """The values as float32; whatever is wrong with them is an InputError."""
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
