@@ -46,9 +46,16 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
             f"{path}: refused, because it is damaged or holds more than tensors "
             f"({reason_of(error)}); download it again from its publisher"
         ) from None
-    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
+    if not isinstance(values, dict) or not all(_is_plain(value) for value in values.values()):
         raise InputError(f"{path}: not a table of tensors; download it again")
     return {str(name): tensor.float() for name, tensor in values.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is a tensor with its numbers in the file: not sparse, quantized or on no device."""
+    if not isinstance(value, Tensor):
+        return False
+    return value.layout == torch.strided and value.device.type == "cpu" and not value.is_quantized
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) -> None:

@@ -21,7 +21,7 @@ _COLUMNS = 512
 def _byte_table() -> Words:
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        table = (table >> 1) ^ (table & 1) * np.uint32(_POLYNOMIAL)
+        table = np.where(table & 1, table >> 1 ^ _POLYNOMIAL, table >> 1).astype(np.uint32)
     return table
 
 
