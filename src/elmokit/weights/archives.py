@@ -107,9 +107,7 @@ class _Unpacked:
         packed = path.stat().st_size
         self._path = path
         self._limit = min(_MOST_BYTES, max(_GREATEST_RATIO * packed, _FREE_BYTES))
-        self._stream: IO[bytes] = path.open("rb")
-        if is_gzip:
-            self._stream = cast(IO[bytes], gzip.GzipFile(fileobj=self._stream))
+        self._stream = cast(IO[bytes], gzip.GzipFile(path) if is_gzip else path.open("rb"))
         self.tell, self.close = self._stream.tell, self._stream.close
 
     def read(self, size: int) -> bytes:

@@ -52,7 +52,7 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is a tensor with its numbers in the file: not sparse, quantized or on no device."""
+    """Whether it is a tensor whose numbers are in the file: not sparse, quantized or meta."""
     if not isinstance(value, Tensor):
         return False
     return value.layout == torch.strided and value.device.type == "cpu" and not value.is_quantized
