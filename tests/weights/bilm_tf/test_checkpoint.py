@@ -11,7 +11,7 @@ import torch
 from tensor_bundles import Bundle, Entry, bundle_of
 from typer.testing import CliRunner
 
-from elmokit.cli import app
+from elmokit.cli import app, embedding  # noqa: F401  adds the commands
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.weights.info import checksum
