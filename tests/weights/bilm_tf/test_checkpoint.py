@@ -11,7 +11,7 @@ import torch
 from tensor_bundles import Bundle, Entry, bundle_of
 from typer.testing import CliRunner
 
-from elmokit.cli import app, embedding  # noqa: F401  adds the commands
+from elmokit.cli import app, embedding, pretrain  # noqa: F401  adds the commands
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.weights.info import checksum
@@ -172,6 +172,9 @@ def test_commands_take_a_checkpoint(from_tensorflow: Path, tmp_path: Path) -> No
     assert converted.exit_code == 0, converted.output
     same = load_pretrained(tmp_path / "native")
     assert checksum(same) == checksum(load_pretrained(prefix))
+    expected = run(app, ["predict", "the ___ sat", "-m", str(from_tensorflow / "dumped")])
+    assert run(app, ["predict", "the ___ sat", "-m", prefix]).output == expected.output
+    assert expected.exit_code == 0, expected.output
     verified = run(app, ["verify", prefix])
     assert verified.exit_code == 0, verified.output
     (tmp_path / "text.txt").write_text("the cat sat\n")
