@@ -7,7 +7,7 @@ from pathlib import Path
 from elmokit.errors import InputError
 from elmokit.weights.archives import TAR_SUFFIXES, unpack_tar, unpack_zip
 from elmokit.weights.bilm_tf.allennlp import WEIGHTS, is_allennlp, read_allennlp
-from elmokit.weights.bilm_tf.checkpoint import HUB_FILES, find_checkpoint, read_checkpoint
+from elmokit.weights.bilm_tf.checkpoint import TF_HUB_FILES, find_checkpoint, read_checkpoint
 from elmokit.weights.bilm_tf.layout import (
     files_of,
     find_bilm_tf,
@@ -53,7 +53,7 @@ def load_pretrained(
     return _read_pair(path, given, need_softmax)
 
 
-_FILES_OF_FOLDERS = HUB_FILES | {
+_FILES_OF_FOLDERS = TF_HUB_FILES | {
     "config.json", "options.json", "model.safetensors", "checkpoint", WEIGHTS,
 }  # fmt: skip
 """Files that stand for the folder they are in."""
@@ -79,7 +79,7 @@ def _read_folder(folder: Path, need_softmax: bool, options: Path | None = None) 
         return model
     children = [child for child in folder.iterdir() if not child.name.startswith((".", "__"))]
     names = sorted(child.name for child in children)
-    if not HUB_FILES.isdisjoint(names):
+    if not TF_HUB_FILES.isdisjoint(names):
         raise InputError(f"{folder}: a TF-Hub module without variables/variables.index; unpack all")
     if "options.json" in names:
         raise InputError(f"{folder}: options.json without weights; put the .hdf5 file beside it")

@@ -22,7 +22,7 @@ from elmokit.weights.state_file import read_state
 from elmokit.weights.tensor_bundle.bundle import read_bundle
 from elmokit.weights.tensor_files import StoredTensor
 
-HUB_FILES = frozenset(("saved_model.pb", "tfhub_module.pb"))
+TF_HUB_FILES = frozenset(("saved_model.pb", "tfhub_module.pb"))
 """What the folder of a TF-Hub module or a SavedModel holds beside variables/."""
 _MOST_STATE_BYTES = 1 << 20
 _CELL = re.compile(r"(RNN_[01])/(?:.*[Cc]ell_?(\d+)/|.*)(?:rnn/)?lstm_cell/(.+)")
