@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,6 +107,17 @@ def test_damaged_archives(
     path = tmp_path / "model.tar.gz"
     path.write_bytes(damage(from_allennlp.read_bytes()))
     refused(path, r"model\.tar\.gz: (damaged tar file|cannot be unpacked|inside it)")
+
+
+def test_folders_without_end(tmp_path: Path) -> None:
+    """Readers and removers of folders call themselves at every level."""
+    name = "a/" * 1500 + "x"
+    with tarfile.open(tmp_path / "model.tar", "w") as archive:
+        archive.addfile(member(name))
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as other:
+        other.writestr(name, "")
+    for path in (tmp_path / "model.tar", tmp_path / "model.zip"):
+        refused(path, "a member lies 1,501 folders deep")
 
 
 def test_two_members_that_cannot_both_be(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ _GREATEST_RATIO = 1000
 """Of unpacked to packed bytes; weights hardly compress at all."""
 _FREE_BYTES = 1 << 20
 """A member of at most this size may compress as well as it likes."""
+_MOST_LEVELS = 16
+"""Of folders in folders: thousands cannot even be removed again."""
 _LONGEST_READ = 1 << 22
 """Bytes at once: more is a header that claims to be endless."""
 _GZIP = b"\x1f\x8b"
@@ -157,6 +159,11 @@ def _require_inside(member: str, path: Path) -> None:
         raise InputError(
             f"{path}: refused, because its member {member!r} points outside of the archive; "
             f"get the archive from a source you trust"
+        )
+    if len(name.parts) > _MOST_LEVELS:
+        raise InputError(
+            f"{path}: refused, because a member lies {len(name.parts):,} folders deep; get the "
+            f"archive from a source you trust"
         )
 
 

@@ -77,6 +77,11 @@ def _read_folder(folder: Path, need_softmax: bool, options: Path | None = None) 
         model = read_checkpoint(checkpoint, options, need_softmax=need_softmax)
         model.source = str(folder)
         return model
+    return _look_inside(folder, need_softmax, options)
+
+
+def _look_inside(folder: Path, need_softmax: bool, options: Path | None) -> PretrainedModel:
+    """The model in the only folder of a folder; otherwise what is wrong with it."""
     children = [child for child in folder.iterdir() if not child.name.startswith((".", "__"))]
     names = sorted(child.name for child in children)
     if not TF_HUB_FILES.isdisjoint(names):
