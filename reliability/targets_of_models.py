@@ -1,6 +1,8 @@
 """Model files of every format, vectors of other programs, and lists of checksums."""
 
+import gzip
 import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 WORDS = ("<S>", "</S>", "<UNK>", "the", "cat", "naïve", "sat")
 TINY = ModelConfig(
     lstm=LstmConfig(dim=9, projection_dim=4),
@@ -72,6 +75,23 @@ def _zip(folder: Path) -> None:
     shutil.rmtree(folder / "model")
 
 
+def _tf_checkpoint(folder: Path) -> None:
+    shutil.copytree(FIXTURES / "tensorflow" / "sharded", folder, dirs_exist_ok=True)
+
+
+def _tf_hub(folder: Path) -> None:
+    shutil.copytree(FIXTURES / "tensorflow" / "hub", folder, dirs_exist_ok=True)
+
+
+def _allennlp(folder: Path) -> None:
+    """The archive, and its files: damage inside of a .gz is rarely more than a wrong checksum."""
+    shutil.copy(FIXTURES / "allennlp" / "model.tar.gz", folder)
+    with gzip.open(folder / "model.tar.gz") as file:
+        (folder / "model.tar").write_bytes(file.read())
+    with tarfile.open(folder / "model.tar") as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+
+
 def _load(path: Path) -> None:
     """Load a model, run it, and say what it is."""
     model = load_pretrained(path)
@@ -79,7 +99,7 @@ def _load(path: Path) -> None:
     Embedder(model).embed([["the", "cat", ""]])
 
 
-def _load_zips(folder: Path) -> None:
+def _load_each(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
         _load(path)
 
@@ -120,7 +140,10 @@ MODELS = [
     Target("bilm-tf model on characters", _bilm_tf_on_characters, _load, 3),
     Target("bilm-tf model on words", _bilm_tf_on_words, _load, 2),
     Target("ELMoForManyLangs model", _manylangs, _load, 3),
-    Target("zipped model", _zip, _load_zips, 2),
+    Target("zipped model", _zip, _load_each, 2),
+    Target("TensorFlow checkpoint", _tf_checkpoint, _load, 3),
+    Target("TF-Hub module", _tf_hub, _load, 2),
+    Target("AllenNLP archive", _allennlp, _load_each, 2),
     Target("checksums", tiny_native, check_stored),
     Target("expected vectors", _expected, _read_expected, 2),
     Target("static vectors", _static_vectors, _read_static_vectors, 2),

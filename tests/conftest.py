@@ -40,6 +40,18 @@ def published() -> Path:
     return Path(__file__).parent / "fixtures" / "elmo"
 
 
+@pytest.fixture(scope="session")
+def from_tensorflow() -> Path:
+    """Checkpoints that TensorFlow wrote, and their values; see tests/fixtures/README.md."""
+    return Path(__file__).parent / "fixtures" / "tensorflow"
+
+
+@pytest.fixture(scope="session")
+def from_allennlp() -> Path:
+    """An archive that holds an Elmo of AllenNLP with the weights of ``from_tensorflow``."""
+    return Path(__file__).parent / "fixtures" / "allennlp" / "model.tar.gz"
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny native model on disk, for tests of commands and programs."""

@@ -115,7 +115,7 @@ def test_every_setting_exists(path: Path) -> None:
     for table, name in is_setting.findall(read_page(path).text):
         known = {field.name for config in SETTINGS[table] for field in fields(config)}
         is_method = table == "elmo" and hasattr(Embedder, name)  # of the `elmo` of our examples
-        is_file = name in ("py", "txt", "json", "hdf5", "safetensors", "tar")
+        is_file = name in ("py", "txt", "json", "hdf5", "safetensors", "tar", "ckpt")
         assert name in known or is_method or is_file, f"there is no setting {table}.{name}"
 
 

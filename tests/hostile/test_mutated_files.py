@@ -15,6 +15,7 @@ ATTACKS = {
     "checksums": 400, "static vectors": 400, "FASTA": 400, "kept windows": 300, "prose": 150,
     "corpus": 200, "index": 200, "layer cache": 200, "results": 200, "task files": 150,
     "settings": 200, "training run": 60, "task run": 25, "text files": 40, "command line": 60,
+    "AllenNLP archive": 30,
 }  # fmt: skip
 """How many of each kind: the fast ones get more."""
 USUAL_ATTACKS = 70

@@ -75,30 +75,20 @@ def test_options_without_weights(tmp_path: Path) -> None:
     refused(tmp_path, "options.json without weights")
 
 
-def test_tensorflow_checkpoints(tmp_path: Path) -> None:
+def test_files_that_only_pretend_to_be_checkpoints(tmp_path: Path) -> None:
     for name in ("model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001", "checkpoint"):
         (tmp_path / name).write_bytes(b"\x00\x01")
-    for name in (".", "model.ckpt-7", "model.ckpt-7.index", "model.ckpt-7.data-00000-of-00001"):
-        refused(tmp_path / name, "TensorFlow checkpoint", "dump_weights.py")
-    refused(tmp_path / "checkpoint", "TensorFlow checkpoint")
+    for name in (".", "model.ckpt-7", "model.ckpt-7.index", "checkpoint"):
+        refused(tmp_path / name, "model.ckpt-7.index: this is not the index of a TensorFlow")
+    (tmp_path / "model.ckpt-7.index").unlink()
+    with pytest.raises(InputError, match=r"model\.ckpt-7\.index: there is no such file"):
+        load_pretrained(tmp_path / "model.ckpt-7.data-00000-of-00001")
 
 
-def test_tf_hub_modules(tmp_path: Path) -> None:
-    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
-    (tmp_path / "variables").mkdir()
-    refused(tmp_path, "TF-Hub module", "HDF5 + options.json")
-    with pytest.raises(InputError, match="TF-Hub module"):
-        load_pretrained(tmp_path / "saved_model.pb")
-
-
-def test_allennlp_archives(tmp_path: Path) -> None:
-    (tmp_path / "model.tar.gz").write_bytes(b"\x1f\x8b")
-    refused(tmp_path / "model.tar.gz", "AllenNLP model archive", "weight_file")
-    unpacked = tmp_path / "unpacked"
-    unpacked.mkdir()
-    (unpacked / "weights.th").write_bytes(b"\x80\x02")
-    (unpacked / "config.json").write_text("{}")
-    refused(unpacked, "AllenNLP model archive")
+def test_options_for_a_model_with_settings_of_its_own(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "options.json").write_text("{}")
+    with pytest.raises(InputError, match=r"settings of its own; leave .*options\.json out"):
+        load_pretrained(model, options=tmp_path / "options.json")
 
 
 @pytest.mark.parametrize(

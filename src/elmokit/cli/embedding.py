@@ -10,9 +10,7 @@ from elmokit.cli.former_options import accepting
 from elmokit.cli.options import Device, Model, PrecisionOption, Workers
 from elmokit.weights.names import DEFAULT_MODEL
 
-ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Name or path of a model: folder, zip or .hdf5.")
-]
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Name or path of a model.")]
 
 
 @app.command(rich_help_panel=EMBED)

@@ -19,8 +19,8 @@ def load(
 
     Args:
         model: a name (``"en-small"``, the default: it ships with elmokit), the path of a folder,
-            a zip or an .hdf5 file, the id of a model on the Hugging Face Hub (``"user/model"``),
-            or a pair of options and weights.
+            an archive, an .hdf5 file or a TensorFlow checkpoint, the id of a model on the Hugging
+            Face Hub (``"user/model"``), or a pair of options and weights.
         device: ``"cpu"``, ``"cuda"``, ..., or ``"auto"`` for a GPU where there is one.
         precision: of the LSTMs' weights: ``"float32"`` (exact), ``"bfloat16"`` or ``"int8"`` (both
             rounded, and faster where memory is the limit), or ``"auto"``, the fastest on this

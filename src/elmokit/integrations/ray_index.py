@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import ray
 import torch
 
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.encoders.opening import open_encoder
 from elmokit.analysis.words.index import EncodeChunks
-from elmokit.integrations.ray import join_cluster, ray
+from elmokit.integrations.ray import join_cluster
 
 CHUNKS_PER_WORKER = 2
 """One that it computes, and one that waits for it."""

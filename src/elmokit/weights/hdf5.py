@@ -7,6 +7,7 @@ from them, filters loaded as plug-ins. All of that is refused by name before a b
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from elmokit.errors import InputError, reason_of
+from elmokit.weights.tensor_files import StoredTensor
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _LFS_POINTER = b"version https://git-lfs"
@@ -72,6 +74,14 @@ def find_datasets(file: h5py.File, path: Path) -> dict[str, h5py.Dataset]:
                 require_plain(item, name, path)
                 found[name] = item
     return found
+
+
+def stored_tensors(file: h5py.File, path: Path) -> dict[str, StoredTensor]:
+    """Every dataset by its full name, each checked; they can be read while the file is open."""
+    return {
+        name: StoredTensor(path, dataset.shape, partial(read_tensor, dataset, name, path))
+        for name, dataset in find_datasets(file, path).items()
+    }
 
 
 def find_dataset(file: h5py.File, name: str, path: Path) -> h5py.Dataset | None:

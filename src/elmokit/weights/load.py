@@ -5,7 +5,9 @@ import zipfile
 from pathlib import Path
 
 from elmokit.errors import InputError
-from elmokit.weights.archives import unpack_zip
+from elmokit.weights.archives import TAR_SUFFIXES, unpack_tar, unpack_zip
+from elmokit.weights.bilm_tf.allennlp import WEIGHTS, is_allennlp, read_allennlp
+from elmokit.weights.bilm_tf.checkpoint import TF_HUB_FILES, find_checkpoint, read_checkpoint
 from elmokit.weights.bilm_tf.layout import (
     files_of,
     find_bilm_tf,
@@ -14,9 +16,10 @@ from elmokit.weights.bilm_tf.layout import (
 )
 from elmokit.weights.folders import require_own_files
 from elmokit.weights.manylangs import is_manylangs, read_manylangs
-from elmokit.weights.names import ModelName, checkpoint_advice, find_model
+from elmokit.weights.names import ModelName, find_model, is_checkpoint_file
 from elmokit.weights.native import is_native, read_native
 from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.tensor_bundle.bundle import prefix_of
 
 
 def load_pretrained(
@@ -28,96 +31,93 @@ def load_pretrained(
     """Read a model of any known format.
 
     Args:
-        model: a name (``"en-small"``, the default), a folder, a zip, an .hdf5 file, or a pair of
-            options and weights.
-        options: the options of an .hdf5 file that has no options.json beside it.
+        model: a name (``"en-small"``, the default), a folder, an archive, an .hdf5 file, a
+            TensorFlow checkpoint (``"run/model.ckpt-1000"``), or a pair of options and weights.
+        options: the options of weights that have no options.json beside them.
         need_softmax: False leaves the softmax on disk: vectors do not need it, and it is large.
     """
     path, paired = find_model(model)
     given = paired if options is None else Path(options)
+    if given is not None and not given.is_file():
+        raise InputError(f"{given}: there is no such options file")
     if path.is_dir():
-        if given is not None:
-            return _read_pair(find_bilm_tf(path).weights, given, need_softmax)
-        return _read_folder(path, need_softmax)
-    if zipfile.is_zipfile(path) and path.suffix not in (".hdf5", ".h5"):
-        return _read_zip(path, need_softmax)
-    _refuse_file(path)
-    if path.name in ("config.json", "options.json", "model.safetensors"):
-        return _read_folder(path.parent, need_softmax)
+        return _read_folder(path, need_softmax, given)
+    if path.name.endswith(TAR_SUFFIXES) or _is_zip(path):
+        return _read_archive(path, need_softmax, given)
+    if path.suffix == ".zip":
+        raise InputError(f"{path}: damaged zip file; download it again")
+    if path.name in _FILES_OF_FOLDERS:
+        return _read_folder(path.parent, need_softmax, given)
+    if is_checkpoint_file(path):
+        return read_checkpoint(prefix_of(path), given, need_softmax=need_softmax)
     return _read_pair(path, given, need_softmax)
 
 
-def _read_folder(folder: Path, need_softmax: bool) -> PretrainedModel:
+_FILES_OF_FOLDERS = TF_HUB_FILES | {
+    "config.json", "options.json", "model.safetensors", "checkpoint", WEIGHTS,
+}  # fmt: skip
+"""Files that stand for the folder they are in."""
+
+
+def _read_folder(folder: Path, need_softmax: bool, options: Path | None = None) -> PretrainedModel:
     require_own_files(folder)
-    if is_manylangs(folder):
+    if options is None and is_manylangs(folder):
         return read_manylangs(folder)
-    if is_native(folder):
+    if options is None and is_native(folder):
         return read_native(folder, need_softmax=need_softmax)
     if any(folder.glob("*.hdf5")) or any(folder.glob("*.h5")):
+        if options is not None:
+            return _read_pair(find_bilm_tf(folder).weights, options, need_softmax)
         return read_bilm_tf_folder(folder, need_softmax=need_softmax)
-    _refuse_folder(folder)
+    if is_allennlp(folder):
+        return read_allennlp(folder, options)
+    checkpoint = find_checkpoint(folder)
+    if checkpoint is not None:
+        require_own_files(checkpoint.parent)
+        model = read_checkpoint(checkpoint, options, need_softmax=need_softmax)
+        model.source = str(folder)
+        return model
+    return _look_inside(folder, need_softmax, options)
+
+
+def _look_inside(folder: Path, need_softmax: bool, options: Path | None) -> PretrainedModel:
+    """The model in the only folder of a folder; otherwise what is wrong with it."""
     children = [child for child in folder.iterdir() if not child.name.startswith((".", "__"))]
+    names = sorted(child.name for child in children)
+    if not TF_HUB_FILES.isdisjoint(names):
+        raise InputError(f"{folder}: a TF-Hub module without variables/variables.index; unpack all")
+    if "options.json" in names:
+        raise InputError(f"{folder}: options.json without weights; put the .hdf5 file beside it")
+    if options is not None and "config.json" in names:
+        raise InputError(f"{folder}: this model has settings of its own; leave {options} out")
     if len(children) == 1 and children[0].is_dir():
-        return _read_folder(children[0], need_softmax)
-    names = ", ".join(sorted(child.name for child in children)[:5]) or "nothing"
+        return _read_folder(children[0], need_softmax, options)
     raise InputError(
-        f"{folder}: no model that elmokit reads (it holds {names}); expected config.json + "
-        f"model.safetensors, options.json + .hdf5, or an ELMoForManyLangs folder"
+        f"{folder}: no model that elmokit reads (it holds {', '.join(names[:5]) or 'nothing'}); "
+        f"expected config.json + model.safetensors, options.json + .hdf5, a TensorFlow checkpoint, "
+        f"or the folder of ELMoForManyLangs, TF-Hub or AllenNLP"
     )
 
 
 def _read_pair(weights: Path, options: Path | None, need_softmax: bool) -> PretrainedModel:
     """One .hdf5 file; the softmax and the words are taken from beside it."""
-    if options is not None and not options.is_file():
-        raise InputError(f"{options}: there is no such options file")
     return read_bilm_tf_files(files_of(weights, options), need_softmax=need_softmax)
 
 
-def _read_zip(path: Path, need_softmax: bool) -> PretrainedModel:
-    """NLPL's archives: unpacked aside, read, removed."""
+def _is_zip(path: Path) -> bool:
+    """HDF5 files and PyTorch's may look like one at their ends."""
+    return path.suffix not in (".hdf5", ".h5", ".th") and zipfile.is_zipfile(path)
+
+
+def _read_archive(path: Path, need_softmax: bool, options: Path | None) -> PretrainedModel:
+    """Archives of NLPL, AllenNLP and TF-Hub: unpacked aside, read, removed."""
+    unpack = unpack_tar if path.name.endswith(TAR_SUFFIXES) else unpack_zip
     with tempfile.TemporaryDirectory(prefix="elmokit-") as aside:
-        unpack_zip(path, aside)
+        unpack(path, aside)
         try:
-            model = _read_folder(Path(aside), need_softmax)
+            model = _read_folder(Path(aside), need_softmax, options)
         except InputError as error:
             message = str(error).replace(f"{aside}/", "").replace(aside, ".")
             raise InputError(f"{path}: inside it, {message}") from None
     model.source = str(path)
     return model
-
-
-def _refuse_folder(folder: Path) -> None:
-    names = {child.name for child in folder.iterdir()}
-    if names & {"saved_model.pb", "tfhub_module.pb"}:
-        raise InputError(
-            f"{folder}: this is a TF-Hub module, which elmokit does not read; the same weights "
-            f"are published as HDF5 + options.json, so download those"
-        )
-    if "checkpoint" in names or any(name.endswith(".index") for name in names):
-        raise InputError(checkpoint_advice(folder))
-    if "weights.th" in names:
-        raise InputError(_archive_advice(folder))
-    if "options.json" in names:
-        raise InputError(f"{folder}: options.json without weights; put the .hdf5 file beside it")
-
-
-def _refuse_file(path: Path) -> None:
-    if (
-        path.name.endswith((".index", ".meta"))
-        or ".data-" in path.name
-        or path.name == "checkpoint"
-    ):
-        raise InputError(checkpoint_advice(path))
-    if path.name in ("saved_model.pb", "tfhub_module.pb"):
-        _refuse_folder(path.parent)
-    if path.name.endswith((".tar.gz", ".tgz", ".tar", ".th")):
-        raise InputError(_archive_advice(path))
-    if path.suffix == ".zip":
-        raise InputError(f"{path}: damaged zip file; download it again")
-
-
-def _archive_advice(path: Path) -> str:
-    return (
-        f"{path}: this looks like an AllenNLP model archive, which elmokit does not read; give "
-        f"it the options_file and weight_file that the archive's config.json names"
-    )

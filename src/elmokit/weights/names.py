@@ -22,17 +22,22 @@ HUB_FILES = (
     "*.dic",
     "*.pkl",
     "*.zip",
+    "*.th",
+    "*.index",
+    "*.data-*",
+    "checkpoint",
 )
 """What is downloaded of a repository on the Hugging Face Hub: whatever a model may consist of."""
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 
 ModelName = str | Path | Sequence[str | Path] | None
-"""A name (``"en-small"``), a path, the id of a model on the Hugging Face Hub (``"user/model"``, or
-``"user/model@revision"``), a pair of options and weights, or None for the default."""
+"""A name (``"en-small"``), a path, a TensorFlow checkpoint (``"run/model.ckpt-1000"``), the id of a
+model on the Hugging Face Hub (``"user/model"``, or ``"user/model@revision"``), a pair of options
+and weights, or None for the default."""
 
 
 class ModelFiles(NamedTuple):
-    """Where a model is: a folder, a zip or an .hdf5 file, and options that are elsewhere."""
+    """Where a model is: a folder, an archive or a file of weights, and options from elsewhere."""
 
     path: Path
     options: Path | None = None
@@ -58,9 +63,11 @@ def find_model(model: ModelName = None) -> ModelFiles:
     path = Path(model).expanduser()
     if path.exists():
         return ModelFiles(path)
+    if _index_of(path).exists():
+        return ModelFiles(_index_of(path))
     if str(model) in shipped_names():
         return ModelFiles(SHIPPED_MODELS / str(model))
-    if isinstance(model, str) and _HUB_ID.fullmatch(model) and not _is_checkpoint(path):
+    if isinstance(model, str) and _HUB_ID.fullmatch(model):
         return ModelFiles(_download(model))
     raise InputError(_advice(path, str(model)))
 
@@ -102,6 +109,8 @@ def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
     if len(paths) != 2:
         raise InputError(f"a pair of options and weights has two paths, got {len(paths)}")
     options, weights = paths if paths[0].suffix == ".json" else reversed(paths)
+    if not weights.exists() and _index_of(weights).exists():
+        weights = _index_of(weights)
     for path in (options, weights):
         if not path.exists():
             raise InputError(f"{path}: there is no such file")
@@ -113,8 +122,6 @@ def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
 def _advice(path: Path, text: str) -> str:
     if text.startswith(("http://", "https://")):
         return f"{text}: elmokit reads files, not addresses; download it first"
-    if _is_checkpoint(path):
-        return checkpoint_advice(path)
     if path.name != text:  # it looks like a path
         return f"{path}: there is no such file or folder"
     names = shipped_names()
@@ -129,13 +136,15 @@ def _advice(path: Path, text: str) -> str:
     )
 
 
-def _is_checkpoint(path: Path) -> bool:
-    return Path(f"{path}.index").exists()
+def _index_of(path: Path) -> Path:
+    """A TensorFlow checkpoint is named by what its files have in common."""
+    return path.with_name(f"{path.name}.index") if path.name else path
 
 
-def checkpoint_advice(path: Path) -> str:
-    """What to do with a TensorFlow checkpoint."""
-    return (
-        f"{path}: this is a TensorFlow checkpoint; export it to HDF5 with bilm-tf's "
-        f"bin/dump_weights.py and give elmokit that file with its options.json"
-    )
+def is_checkpoint_file(path: Path) -> bool:
+    """Whether a file looks like a part of a TensorFlow checkpoint.
+
+    >>> is_checkpoint_file(Path("run/model.ckpt-7.data-00000-of-00001"))
+    True
+    """
+    return path.suffix in (".index", ".meta") or ".data-" in path.name

@@ -15,7 +15,7 @@ class PretrainedModel:
     bilm: BiLm
     indexer: TokenIndexer
     format: str
-    """native, bilm-tf, manylangs."""
+    """native, bilm-tf, manylangs, tf-checkpoint, tf-hub, allennlp."""
     source: str
     """Where it was read from, for messages."""
     settled: BiLmState | None = None

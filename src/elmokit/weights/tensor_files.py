@@ -1,5 +1,7 @@
 """Files of tensors, read as float32: safetensors, also written, and the state dicts of others."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +13,17 @@ from torch import Tensor
 from elmokit.errors import InputError, reason_of
 
 StorageType = Literal["float32", "float16"]
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor that is still in its file: the shape is known, the values are read when needed."""
+
+    path: Path
+    """The file, for messages."""
+    shape: tuple[int, ...]
+    read: Callable[[], Tensor]
+    """The values as float32; whatever is wrong with them is an InputError."""
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -33,9 +46,16 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
             f"{path}: refused, because it is damaged or holds more than tensors "
             f"({reason_of(error)}); download it again from its publisher"
         ) from None
-    if not isinstance(values, dict) or not all(isinstance(v, Tensor) for v in values.values()):
+    if not isinstance(values, dict) or not all(_is_plain(value) for value in values.values()):
         raise InputError(f"{path}: not a table of tensors; download it again")
     return {str(name): tensor.float() for name, tensor in values.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is a tensor whose numbers are in the file: not sparse, quantized or meta."""
+    if not isinstance(value, Tensor):
+        return False
+    return value.layout == torch.strided and value.device.type == "cpu" and not value.is_quantized
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], dtype: StorageType) -> None:

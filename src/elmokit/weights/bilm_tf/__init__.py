@@ -1,1 +1,1 @@
-"""bilm-tf and AllenNLP: HDF5 weights with options.json."""
+"""bilm-tf's biLMs: HDF5 + options.json, TensorFlow checkpoints, and AllenNLP's archives."""

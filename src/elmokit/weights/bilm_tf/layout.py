@@ -97,7 +97,7 @@ def options_beside(weights: Path) -> Path:
         if path.is_file():
             return path
     raise InputError(
-        f"{weights}: no options.json beside it; HDF5 weights can only be read with their options"
+        f"{weights}: no options.json beside it; weights can only be read with their options"
     )
 
 

@@ -1,11 +1,13 @@
 """options.json <-> ModelConfig, as bilm-tf and AllenNLP understand it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig, WordTableConfig
 from elmokit.errors import InputError
+from elmokit.weights.bilm_tf.names import full_cell_name
+from elmokit.weights.tensor_files import StoredTensor
 
 _TRAINING_FACTS = (
     "n_train_tokens", "n_epochs", "batch_size", "unroll_steps", "dropout", "n_tokens_vocab",
@@ -124,6 +126,50 @@ def options_of_config(config: ModelConfig, card: dict[str, str]) -> dict[str, An
     if card:
         options["elmokit"] = {"card": card}
     return options
+
+
+def options_of_shapes(stored: Mapping[str, StoredTensor], where: Path) -> dict[str, Any]:
+    """The options of weights that came without: sizes from their shapes, the rest as published.
+
+    Every English biLM has relu, clips at 3, skip connections and 50 characters per token; the card
+    says that they were assumed.
+    """
+
+    def shapes(name: str, num_dims: int) -> Iterator[tuple[int, ...]]:
+        number = 0
+        while (tensor := stored.get(name.format(number))) is not None:
+            if len(tensor.shape) != num_dims:
+                raise InputError(
+                    f"{where}: {name.format(number)} has shape {tensor.shape}; expected {num_dims} "
+                    f"dimensions"
+                )
+            yield tensor.shape
+            number += 1
+
+    convolutions = list(shapes("CNN/W_cnn_{}", 4))  # (1, width, E, num)
+    cells = list(shapes(full_cell_name(0, 0).replace("Cell0", "Cell{}") + "/W_0", 2))  # (2P, 4H)
+    if not convolutions or not cells:
+        raise InputError(
+            f"{where}: lacks CNN/W_cnn_0 or the first LSTM; give the options.json of these weights"
+        )
+    return {
+        "char_cnn": {
+            "activation": "relu",
+            "embedding": {"dim": convolutions[0][2]},
+            "filters": [[width, number] for _, width, _, number in convolutions],
+            "max_characters_per_token": 50,
+            "n_highway": len(list(shapes("CNN_high_{}/W_carry", 2))),
+        },
+        "lstm": {
+            "cell_clip": 3,
+            "dim": cells[0][1] // 4,
+            "n_layers": len(cells),
+            "proj_clip": 3,
+            "projection_dim": cells[0][0] // 2,
+            "use_skip_connections": True,
+        },
+        "elmokit": {"card": {"assumed": "relu, clips at 3, skip connections, 50 characters"}},
+    }
 
 
 def card_of_options(options: dict[str, Any]) -> dict[str, str]:
