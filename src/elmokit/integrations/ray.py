@@ -143,10 +143,10 @@ def run_embed_on_ray(
         fn_constructor_kwargs=settings,
         batch_format="pyarrow",
         batch_size=ROWS_AT_ONCE,
-        num_cpus=WORKER_CPUS if num_cluster_cpus() > 1 else 0,
+        num_cpus=WORKER_CPUS if _num_cluster_cpus() > 1 else 0,
         scheduling_strategy="SPREAD",
         compute=ray.data.ActorPoolStrategy(
-            min_size=min(workers, num_cluster_cpus()), max_size=workers
+            min_size=min(workers, _num_cluster_cpus()), max_size=workers
         ),
     )
     with replacing_folder(out) as aside:
@@ -159,10 +159,10 @@ def join_cluster(max_workers: int | None = None) -> int:
     """Start Ray, or join the cluster of ``RAY_ADDRESS``; the number of workers to use."""
     if not ray.is_initialized():
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
-    return max_workers or max(1, num_cluster_cpus())
+    return max_workers or max(1, _num_cluster_cpus())
 
 
-def num_cluster_cpus() -> int:
+def _num_cluster_cpus() -> int:
     """Of all machines together."""
     cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
     return int(cluster.cluster_resources().get("CPU", 1))

@@ -8,13 +8,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import ray
 import torch
 
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.encoders.opening import open_encoder
 from elmokit.analysis.words.index import EncodeChunks
-from elmokit.integrations.ray import join_cluster
+from elmokit.errors import missing_extra
+
+try:
+    import ray
+
+    from elmokit.integrations.ray import join_cluster
+except ImportError:
+    raise missing_extra("Ray", "ray", "indexing on a Ray cluster") from None
 
 CHUNKS_PER_WORKER = 2
 """One that it computes, and one that waits for it."""
