@@ -8,14 +8,13 @@ import typer
 from elmokit.cli import ANALYSE, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.options import (
+    Compute,
     Device,
-    Json,
-    Markdown,
-    Picture,
-    PrecisionOption,
+    Output,
     RunOptions,
     SeenOption,
-    with_run_options,
+    Tables,
+    with_groups,
 )
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -47,6 +46,7 @@ FORMER_CACHE = {"--keep": "--cache"}
 
 
 @analyse.command(cls=accepting(FORMER_CACHE))
+@with_groups
 def pos(
     models: Encoders = None,
     *,
@@ -55,15 +55,10 @@ def pos(
         int | None, typer.Option(help="Use fewer training sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Probe each frozen layer for part of speech with a linear classifier (Table 6)."""
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.probes.part_of_speech import (
         part_of_speech_probe,
         pos_picture,
@@ -71,12 +66,13 @@ def pos(
         read_pos_data,
     )
 
-    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
+    encoders = compute.models().encoders(models or [DEFAULT_MODEL])
     result = part_of_speech_probe(encoders, read_pos_data(data, train_sentences), cache=cache)
-    present(result, [pos_table(result)], json, picture, lambda: pos_picture(result), markdown)
+    output.present(result, [pos_table(result)], lambda: pos_picture(result))
 
 
 @analyse.command(cls=accepting(FORMER_CACHE))
+@with_groups
 def senses(
     models: Encoders = None,
     *,
@@ -88,15 +84,10 @@ def senses(
         int | None, typer.Option(help="Use fewer SemCor sentences, for a quick result.")
     ] = None,
     cache: Cache = None,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Disambiguate words by the nearest mean vector of a SemCor sense (Table 5)."""
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.probes.senses import (
         read_sense_data,
         senses_picture,
@@ -104,13 +95,14 @@ def senses(
         word_senses,
     )
 
-    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
+    encoders = compute.models().encoders(models or [DEFAULT_MODEL])
     wanted = read_sense_data(data, sets.split(","))
     result = word_senses(encoders, wanted, semcor_sentences, cache=cache)
-    present(result, [senses_table(result)], json, picture, lambda: senses_picture(result), markdown)
+    output.present(result, [senses_table(result)], lambda: senses_picture(result))
 
 
 @analyse.command()
+@with_groups
 def sense_separation(
     models: Encoders = None,
     *,
@@ -120,18 +112,13 @@ def sense_separation(
         typer.Option(min=2, help="Occurrences sampled per sense; lemmas with fewer are left out."),
     ] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Measure how well each layer separates the two main senses of SemCor's nouns and verbs.
 
     Meant for choosing between models: SemCor is development data, no evaluation set is read.
     """
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.probes.sense_separation import (
         read_separation_data,
         separation_picture,
@@ -139,16 +126,17 @@ def sense_separation(
     )
     from elmokit.analysis.probes.sense_separation import sense_separation as run
 
-    encoders = Models(device, precision=precision).encoders(models or [DEFAULT_MODEL])
+    encoders = compute.models().encoders(models or [DEFAULT_MODEL])
     result = run(encoders, read_separation_data(data), per_sense, seed)
     table = separation_table(result)
-    present(result, [table], json, picture, lambda: separation_picture(result), markdown)
+    output.present(result, [table], lambda: separation_picture(result))
 
 
 analyse.command("homonyms", hidden=True)(sense_separation)
 
 
 @analyse.command()
+@with_groups
 def perplexity(
     models: Annotated[
         list[str] | None,
@@ -162,79 +150,73 @@ def perplexity(
     corpus: Annotated[Path, typer.Option(help="Folder made by `elmokit prepare`.")],
     order: Annotated[int, typer.Option(help="Order of the n-gram model.")] = 5,
     seen: SeenOption = None,
-    json: Json = None,
-    markdown: Markdown = False,
     device: Device = "cpu",
+    output: Tables,
 ) -> None:
     """Measure perplexity on held-out text, compared with a Kneser-Ney n-gram model."""
     from elmokit.analysis.encoders.opening import Models
     from elmokit.analysis.lm.kneser_ney import parse_seen
     from elmokit.analysis.lm.perplexities import perplexities, perplexity_table
-    from elmokit.analysis.output.results import present
 
     runs = tuple(map(parse_seen, seen or ()))
     opened = Models(device, need_softmax=True)
     result = perplexities(models or [DEFAULT_MODEL], corpus, order, runs, opened=opened)
-    present(result, [perplexity_table(result)], json, markdown=markdown)
+    output.present(result, [perplexity_table(result)])
 
 
 @analyse.command()
-@with_run_options
+@with_groups
 def tasks(
     tasks: Annotated[
         list[str] | None, typer.Argument(help="Which tasks. Default: all six.", metavar="TASK...")
     ] = None,
     *,
     runs: RunOptions,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
+    output: Output,
 ) -> None:
     """Train and test every task with and without ELMo (Table 1)."""
     from elmokit.analysis import paper
     from elmokit.analysis.experiments.table1 import six_tasks, six_tasks_picture, six_tasks_table
-    from elmokit.analysis.output.results import present
 
     result = six_tasks(runs.grid(tasks or list(paper.TASKS)), runs.jobs)
     table = six_tasks_table(result)
-    present(result, [table], json, picture, lambda: six_tasks_picture(result), markdown)
+    output.present(result, [table], lambda: six_tasks_picture(result))
 
 
 @analyse.command()
-@with_run_options
+@with_groups
 def layers(
     tasks: Tasks,
+    *,
     runs: RunOptions,
     layer_norm: Annotated[bool, typer.Option(help="Add columns with layer normalisation.")] = False,
-    json: Json = None,
-    markdown: Markdown = False,
+    output: Tables,
 ) -> None:
     """Compare layers: the last, their average, and all with lambda 1 and 0.001 (Table 2)."""
     from elmokit.analysis.experiments.layers import LAYERS, NORMALISED, grid_table
     from elmokit.analysis.experiments.runs import do_runs
-    from elmokit.analysis.output.results import present
 
     variants = (*LAYERS, *NORMALISED) if layer_norm else LAYERS
     result = do_runs(runs.grid(tasks), variants, runs.jobs)
-    present(result, [grid_table(result, "Which layers (Table 2)")], json, markdown=markdown)
+    output.present(result, [grid_table(result, "Which layers (Table 2)")])
 
 
 @analyse.command()
-@with_run_options
-def places(tasks: Tasks, runs: RunOptions, json: Json = None, markdown: Markdown = False) -> None:
+@with_groups
+def places(tasks: Tasks, runs: RunOptions, output: Tables) -> None:
     """Compare places for ELMo: at the input, at the output, and at both (Table 3)."""
     from elmokit.analysis.experiments.layers import PLACES, grid_table
     from elmokit.analysis.experiments.runs import do_runs
-    from elmokit.analysis.output.results import present
 
     result = do_runs(runs.grid(tasks), PLACES, runs.jobs)
-    present(result, [grid_table(result, "Which places (Table 3)")], json, markdown=markdown)
+    output.present(result, [grid_table(result, "Which places (Table 3)")])
 
 
 @analyse.command()
-@with_run_options
+@with_groups
 def efficiency(
     tasks: Tasks,
+    *,
     runs: RunOptions,
     shares: Annotated[
         str, typer.Option(help="Shares of the training data, in percent.")
@@ -242,8 +224,7 @@ def efficiency(
     pictures: Annotated[
         Path | None, typer.Option(help="Also draw the curves, into this folder.")
     ] = None,
-    json: Json = None,
-    markdown: Markdown = False,
+    output: Tables,
 ) -> None:
     """Train on shares of the data, with and without ELMo (Figure 1)."""
     from elmokit.analysis.experiments.sample_efficiency import (
@@ -253,18 +234,19 @@ def efficiency(
         sample_efficiency,
     )
     from elmokit.analysis.output.pictures import write_pictures
-    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.output.results import say_written
 
     grid = runs.grid(tasks)
     wanted = parse_shares(shares)
     results = [sample_efficiency(grid, task, wanted, runs.jobs) for task in tasks]
-    present(results, [efficiency_table(results)], json, markdown=markdown)
+    output.present(results, [efficiency_table(results)])
     if pictures is not None:
         write_pictures(efficiency_pictures(results), pictures)
         say_written(pictures)
 
 
 @analyse.command()
+@with_groups
 def mixes(
     folders: Annotated[
         list[Path], typer.Argument(help="Folders of runs of `analyse`, or of `task train`.")
@@ -272,22 +254,21 @@ def mixes(
     variant: Annotated[
         str, typer.Option(help="Which runs of `analyse` to read: input + output, elmo ...")
     ] = "input + output",
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the layer weights and gamma that each trained task learned (Figure 2)."""
     from elmokit.analysis.experiments.mix_weights import mix_picture, mix_table, read_mixes
-    from elmokit.analysis.output.results import present
 
     result = read_mixes(folders, variant)
-    present(result, [mix_table(result)], json, picture, lambda: mix_picture(result), markdown)
+    output.present(result, [mix_table(result)], lambda: mix_picture(result))
 
 
 @analyse.command()
-@with_run_options
+@with_groups
 def transfer(
     tasks: Tasks,
+    *,
     runs: RunOptions,
     tune: Annotated[
         list[str] | None,
@@ -295,13 +276,11 @@ def transfer(
             metavar="train.NAME=VALUE", help="Change a setting of the fine-tuning; may be repeated."
         ),
     ] = None,
-    json: Json = None,
-    markdown: Markdown = False,
+    output: Tables,
 ) -> None:
     """Fine-tune the model on a task's text: its perplexity and the task, before and after."""
     from elmokit.analysis.experiments.transfer import domain_transfer, transfer_table
-    from elmokit.analysis.output.results import present
 
     grid = runs.grid(tasks)
     results = [domain_transfer(grid, task, tune or (), runs.jobs) for task in tasks]
-    present(results, [transfer_table(results)], json, markdown=markdown)
+    output.present(results, [transfer_table(results)])

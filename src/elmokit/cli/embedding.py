@@ -1,7 +1,7 @@
 """Commands on models and vectors: embed, static, info, convert, verify."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -9,6 +9,9 @@ from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.options import Device, Model, PrecisionOption, Workers
 from elmokit.weights.names import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from elmokit.model.kernels.choice import PrecisionName
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Name or path of a model.")]
 
@@ -164,6 +167,7 @@ def static(
         bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
     ] = False,
     device: Device = "cpu",
+    precision: PrecisionOption = "float32",
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Write one static vector per word of a text, averaged over its occurrences (word2vec format).
@@ -185,6 +189,7 @@ def static(
             pretokenized=pretokenized,
             has_header=not no_header,
             device=device,
+            precision=cast("PrecisionName", precision),
             quiet=quiet,
         ),
     )

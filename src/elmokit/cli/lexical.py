@@ -7,7 +7,7 @@ import typer
 
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import Encoders, analyse
-from elmokit.cli.options import Device, Json, Markdown, Model, Picture
+from elmokit.cli.options import Compute, Model, Output, Picture, Tables, with_groups
 from elmokit.cli.words import Pretokenized
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
@@ -20,6 +20,7 @@ LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of al
 
 
 @app.command(rich_help_panel=WORDS)
+@with_groups
 def surprisal(
     model: ModelArgument,
     texts: Annotated[
@@ -61,7 +62,8 @@ def surprisal(
         ),
     ] = None,
     picture: Picture = None,
-    device: Device = "cpu",
+    *,
+    compute: Compute,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
 ) -> None:
     """Measure the surprisal of every token: forward, backward and combined, in bits.
@@ -72,7 +74,6 @@ def surprisal(
     from elmokit.analysis.lm.surprisal_picture import draw_surprisal
     from elmokit.analysis.output.pictures import write_picture
     from elmokit.analysis.output.results import say_written
-    from elmokit.cli.pretrain import load_with_softmax
     from elmokit.pretrain.surprisal.frequencies import read_frequencies
     from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
     from elmokit.text.sources import can_be_read_twice, require_sources
@@ -82,7 +83,7 @@ def surprisal(
         raise InputError("--picture reads the text again: give a file, not a pipe")
     counts = read_frequencies(frequencies) if frequencies else None
     options = SurprisalOptions(start, pretokenized, words, unknown, ends, counts, quiet)
-    loaded = load_with_softmax(model, device)
+    loaded = compute.language_model(model)
     summary = surprisal_to_file(loaded, texts, out, options)
     typer.echo(str(summary) if out == Path("-") else f"{out}: {summary}", err=True)
     if picture is not None:
@@ -91,29 +92,29 @@ def surprisal(
 
 
 @app.command(rich_help_panel=WORDS)
+@with_groups
 def substitutes(
     model: ModelArgument,
     sentence: Annotated[
         str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
     ],
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many words.")] = 10,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    *,
+    output: Tables,
+    compute: Compute,
 ) -> None:
     """List words that could stand in the place of a word, with and without it as evidence."""
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.words.occurrences import find_marked
     from elmokit.analysis.words.substitutes_table import substitutes_table
-    from elmokit.cli.pretrain import load_with_softmax
     from elmokit.pretrain.substitutes import substitutes as run
 
     occurrence = find_marked(sentence)
-    result = run(load_with_softmax(model, device), occurrence.tokens, occurrence.place, top)
-    present(result, [substitutes_table(result)], json, markdown=markdown)
+    result = run(compute.language_model(model), occurrence.tokens, occurrence.place, top)
+    output.present(result, [substitutes_table(result)])
 
 
 @app.command(rich_help_panel=WORDS)
+@with_groups
 def senses(
     word: Annotated[str, typer.Argument(help="A word form, in any case.")],
     sources: Annotated[
@@ -140,13 +141,12 @@ def senses(
         int, typer.Option(min=10, help="Occurrences to cluster at most; more are sampled.")
     ] = 500,
     pretokenized: Pretokenized = False,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    *,
+    output: Tables,
+    compute: Compute,
 ) -> None:
     """Induce the senses of a word from its occurrences: clusters, their substitutes, examples."""
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.output.results import say_written
     from elmokit.analysis.sense_induction.induce import (
         MARK,
         find_occurrences,
@@ -158,16 +158,17 @@ def senses(
 
     if out is not None:
         require_replaceable(out, MARK, "senses")
-    elmo = Models(device, need_softmax=True).embedder(model)
+    elmo = compute.models(need_softmax=True).embedder(model)
     sample = find_occurrences(word, sources, limit, pretokenized)
     result = induce_senses(elmo, word, sample, layer, number, max_senses, criterion)
     if out is not None:
         write_senses(result, out)
         say_written(out)
-    present(result, senses_tables(result), json, markdown=markdown)
+    output.present(result, senses_tables(result))
 
 
 @app.command(rich_help_panel=WORDS)
+@with_groups
 def change(
     first: Annotated[
         str,
@@ -205,14 +206,13 @@ def change(
     language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Words to print.")] = 20,
     pretokenized: Pretokenized = False,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    *,
+    output: Tables,
+    compute: Compute,
 ) -> None:
     """Measure how much the use of each word differs between two corpora (semantic change)."""
     from elmokit.analysis.encoders.bilm import BiLmEncoder
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present, say_written
+    from elmokit.analysis.output.results import say_written
     from elmokit.analysis.semantic_change.compare import (
         read_targets,
         sample_corpora,
@@ -233,13 +233,13 @@ def change(
         one, other = (corpus_of(text, pretokenized, tokens) for text in (first, second))
         samples = sample_corpora(one, other, words, min_count, limit)
         names = (Path(first).stem, Path(second).stem)
-    elmo = Models(device, need_softmax=True).embedder(model)
+    elmo = compute.models(need_softmax=True).embedder(model)
     result = word_change(BiLmEncoder(elmo), samples, names, layer, measure)
     if out is not None:
         reader = SubstituteReader(elmo) if elmo.pretrained.output_words is not None else None
         write_change(result, out, reader, pages, language)
         say_written(out)
-    present(result, [change_table(result, top)], json, markdown=markdown)
+    output.present(result, [change_table(result, top)])
 
 
 Wsd = Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")]
@@ -250,20 +250,17 @@ HalfOption = Annotated[
 
 
 @analyse.command()
+@with_groups
 def induction(
     models: Encoders = None,
     *,
     data: Wsd,
     half: HalfOption = "test",
     lemmas: Annotated[int | None, typer.Option(min=1, help="Fewer, for a quick look.")] = None,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Score induced senses against SemCor's: adjusted Rand index and V-measure, layer by layer."""
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.probes.sense_separation import read_separation_data
     from elmokit.analysis.sense_induction.semcor import (
         induction_picture,
@@ -271,26 +268,24 @@ def induction(
         score_induction,
     )
 
-    encoders = Models(device).encoders(models or [DEFAULT_MODEL])
+    encoders = compute.models().encoders(models or [DEFAULT_MODEL])
     result = score_induction(encoders, read_separation_data(data), half, lemmas)
     table = induction_table(result)
-    present(result, [table], json, picture, lambda: induction_picture(result), markdown)
+    output.present(result, [table], lambda: induction_picture(result))
 
 
 @analyse.command("substitutes")
+@with_groups
 def score_substitutes(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or path.")] = DEFAULT_MODEL,
     *,
     data: Wsd,
     half: HalfOption = "test",
     instances: Annotated[int, typer.Option(min=1, help="Words to look at, at most.")] = 1000,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    output: Tables,
+    compute: Compute,
 ) -> None:
     """Score substitutes: how often WordNet's synonyms of a word's sense are among the first."""
-    from elmokit.analysis.encoders.opening import Models
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.probes.sense_separation import read_separation_data
     from elmokit.analysis.sense_induction.synonyms import (
         read_synonyms,
@@ -300,26 +295,24 @@ def score_substitutes(
 
     semcor = read_separation_data(data)
     synonyms = read_synonyms(data / "wordnet30" / "index.sense")
-    elmo = Models(device, need_softmax=True).embedder(model)
+    elmo = compute.models(need_softmax=True).embedder(model)
     result = score_synonyms(elmo, semcor, synonyms, half, instances)
-    present(result, [synonyms_table(result)], json, markdown=markdown)
+    output.present(result, [synonyms_table(result)])
 
 
 @analyse.command("pseudo-change")
+@with_groups
 def pseudo_change(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
     model: Model = DEFAULT_MODEL,
     words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
     occurrences: Annotated[int, typer.Option(min=10, help="Of each word on each side.")] = 30,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens to read, at most.")] = 1_000_000,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
+    *,
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Score measures of change where it is known: two words merged in known proportions."""
-    from elmokit.analysis.encoders.opening import open_encoder
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.semantic_change.pseudo_change import (
         pseudo_change_picture,
         pseudo_change_table,
@@ -328,6 +321,6 @@ def pseudo_change(
     from elmokit.analysis.words.texts import corpus_of
 
     corpus = corpus_of(text, False, tokens)
-    result = score_pseudo_change(open_encoder(model, device), corpus(), words, occurrences)
+    result = score_pseudo_change(compute.encoder(model), corpus(), words, occurrences)
     table = pseudo_change_table(result)
-    present(result, [table], json, picture, lambda: pseudo_change_picture(result), markdown)
+    output.present(result, [table], lambda: pseudo_change_picture(result))

@@ -1,4 +1,11 @@
-"""Options that commands share: the model, and all that runs of task models need."""
+"""Options that commands share, alone or in groups.
+
+A command takes a group as one parameter; ``with_groups`` shows typer the options in it:
+
+    @app.command()
+    @with_groups
+    def pos(data: Path, *, compute: Compute, output: Output) -> None: ...
+"""
 
 import functools
 import inspect
@@ -12,7 +19,12 @@ import typer
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from elmokit.analysis.encoders.encoder import Encoder
+    from elmokit.analysis.encoders.opening import Models
+    from elmokit.analysis.output.pictures import Picture as DrawnPicture
+    from elmokit.analysis.output.tables import Table
     from elmokit.tasks.grid import Grid
+    from elmokit.weights.pretrained import PretrainedModel
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
@@ -50,9 +62,67 @@ SeenOption = Annotated[
 ]
 
 
+class Group:
+    """Options that always go together."""
+
+
 @dataclass(frozen=True)
-class RunOptions:
-    """Options of every command that trains task models; see ``with_run_options``."""
+class Compute(Group):
+    """Where models run, and how exactly."""
+
+    device: Device = "cpu"
+    precision: PrecisionOption = "float32"
+
+    def models(self, need_softmax: bool = False) -> "Models":
+        """Opens models by name."""
+        from elmokit.analysis.encoders.opening import Models
+
+        return Models(self.device, need_softmax, self.precision)
+
+    def encoder(self, name: str) -> "Encoder":
+        """One encoder by its name."""
+        return self.models().encoder(name)
+
+    def language_model(self, name: str) -> "PretrainedModel":
+        """The model with all that predicts words."""
+        known = DEFAULT_MODEL if name == "-" else name  # "-": the first edition's spelling
+        return self.models(need_softmax=True).pretrained(known)
+
+
+@dataclass(frozen=True)
+class Tables(Group):
+    """What becomes of a result that is a table."""
+
+    json: Json = None
+    markdown: Markdown = False
+
+    def present(self, result: Any, tables: "Sequence[Table]") -> None:
+        """Print the tables, and write the result where asked."""
+        from elmokit.analysis.output.results import present
+
+        present(result, tables, self.json, markdown=self.markdown)
+
+
+@dataclass(frozen=True)
+class Output(Group):
+    """What becomes of a result that is a table and can be drawn."""
+
+    picture: Picture = None
+    json: Json = None
+    markdown: Markdown = False
+
+    def present(
+        self, result: Any, tables: "Sequence[Table]", draw: "Callable[[], DrawnPicture]"
+    ) -> None:
+        """Print the tables; write the result and its picture where asked."""
+        from elmokit.analysis.output.results import present
+
+        present(result, tables, self.json, self.picture, draw, self.markdown)
+
+
+@dataclass(frozen=True)
+class RunOptions(Group):
+    """Options of every command that trains task models."""
 
     data: Annotated[Path, typer.Option(help="Folder with glove, nli, sst, ewt-propbank ... in it.")]
     out: Annotated[
@@ -97,17 +167,25 @@ class RunOptions:
         )
 
 
-def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command of ``runs: RunOptions`` as typer reads it: each field is an option."""
-    options = inspect.signature(RunOptions).parameters
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with parameters that are groups, as typer reads it: each field is an option."""
     parameters: list[inspect.Parameter] = []
+    groups: dict[str, type[Group]] = {}
     for parameter in inspect.signature(command).parameters.values():
-        parameters += options.values() if parameter.name == "runs" else [parameter]
+        kind = parameter.annotation
+        if isinstance(kind, type) and issubclass(kind, Group):
+            groups[parameter.name] = kind
+            parameters += inspect.signature(kind).parameters.values()
+        else:
+            parameters.append(parameter)
 
     @functools.wraps(command)
     def call(**given: Any) -> None:
-        runs = RunOptions(**{name: given.pop(name) for name in options})
-        command(runs=runs, **given)
+        made = {
+            name: kind(**{field: given.pop(field) for field in inspect.signature(kind).parameters})
+            for name, kind in groups.items()
+        }
+        command(**given, **made)
 
     by_name = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
     call.__signature__ = inspect.Signature(by_name)  # type: ignore[attr-defined]

@@ -1,15 +1,13 @@
 """Commands on training: train, finetune, perplexity, predict, export, plot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from elmokit.cli import PRETRAIN, app
-from elmokit.cli.options import Device, Markdown
-
-if TYPE_CHECKING:
-    from elmokit.weights.pretrained import PretrainedModel
+from elmokit.cli.options import Compute, Device, Markdown, with_groups
+from elmokit.weights.names import DEFAULT_MODEL
 
 Data = Annotated[Path, typer.Option("--data", help="Folder made by `elmokit prepare`.")]
 Changes = Annotated[
@@ -17,8 +15,8 @@ Changes = Annotated[
     typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
 ]
 Model = Annotated[
-    str | None,
-    typer.Argument(help="A model's name or path; default: en-small, which ships with elmokit."),
+    str,
+    typer.Argument(help="A model's name or path."),
 ]
 
 
@@ -54,14 +52,14 @@ def train(
 def finetune(
     data: Data,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the tuned model.")],
-    model: Model = None,
+    model: Model = DEFAULT_MODEL,
     changes: Changes = None,
     device: Device = "cpu",
 ) -> None:
     """Fine-tune a model on the text of a domain; prints the perplexity before and after."""
     from elmokit.pretrain.finetune import finetune as run
 
-    result = run(load_with_softmax(model), data, out, changes or [], device)
+    result = run(Compute().language_model(model), data, out, changes or [], device)
     if result.fitted_words:
         print(f"{result.fitted_words:,} softmax rows were new and fitted first, all else frozen")
     print(f"before: {result.before}")
@@ -73,7 +71,7 @@ def finetune(
 @app.command(rich_help_panel=PRETRAIN)
 def perplexity(
     data: Data,
-    model: Model = None,
+    model: Model = DEFAULT_MODEL,
     part: Annotated[
         Literal["heldout", "train"], typer.Option("--part", help="Which part of the corpus.")
     ] = "heldout",
@@ -106,7 +104,8 @@ def perplexity(
     from elmokit.analysis.output.tables import Table, print_tables
     from elmokit.pretrain.perplexity import HEADER, perplexity_by_kind
 
-    found = perplexity_by_kind(load_with_softmax(model, device), data, part, start, max_tokens)
+    loaded = Compute(device).language_model(model)
+    found = perplexity_by_kind(loaded, data, part, start, max_tokens)
     if json:
         from json import dumps
 
@@ -120,6 +119,7 @@ def perplexity(
 
 
 @app.command(rich_help_panel=PRETRAIN)
+@with_groups
 def predict(
     words: Annotated[
         list[str],
@@ -130,7 +130,8 @@ def predict(
         typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
     ] = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 10,
-    device: Device = "cpu",
+    *,
+    compute: Compute,
 ) -> None:
     """Predict the word in a blank: from the words before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
@@ -138,7 +139,8 @@ def predict(
     *names, text = words
     if len(names) > 1 or (names and model):
         raise typer.BadParameter("give one TEXT, in quotes, and at most one model before it")
-    found = run(load_with_softmax(names[0] if names else model, device), text, top)
+    name = names[0] if names else model or DEFAULT_MODEL
+    found = run(compute.language_model(name), text, top)
     print("".join(f"{title:<28}" for title in ("both directions", "next word", "previous word")))
     for row in zip(found.combined, found.forward, found.backward, strict=True):
         print("".join(f"{g.word:<18.18}{g.log_probability:>8.2f}  " for g in row))
@@ -200,16 +202,3 @@ def plot(
 def _say(line: str) -> None:
     """For people, on standard error: what was written, and what to do next."""
     typer.echo(line, err=True)
-
-
-def load_with_softmax(model: str | None, device: str = "cpu") -> "PretrainedModel":
-    """The model with all that predicts words, on its device; None is en-small."""
-    from elmokit.device import usable_device
-    from elmokit.weights.load import load_pretrained
-
-    place = usable_device(device)
-    loaded = load_pretrained(None if model == "-" else model)  # "-": the first edition's spelling
-    loaded.bilm.to(place)
-    if loaded.output_words is not None:
-        loaded.output_words.softmax.to(place)
-    return loaded

@@ -8,7 +8,7 @@ import typer
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Json, Markdown, Model, Picture, PrecisionOption, Workers
+from elmokit.cli.options import Compute, Markdown, Model, Output, Tables, Workers, with_groups
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -31,24 +31,24 @@ FORMER_PICTURE = {"-o": "--picture", "--out": "--picture"}
 
 
 @app.command(cls=accepting(FORMER_PICTURE), rich_help_panel=WORDS)
+@with_groups
 def demo(
     picture: Annotated[Path, typer.Option(help="Picture to write, .png or .svg.")] = Path(
         "elmokit-demo.png"
     ),
     model: Model = DEFAULT_MODEL,
     markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    *,
+    compute: Compute,
 ) -> None:
     """Compare two words of two senses each at every layer: a first look at what ELMo does."""
-    from elmokit.analysis.encoders.opening import open_encoder
     from elmokit.analysis.output.pictures import write_picture
     from elmokit.analysis.output.tables import print_tables
     from elmokit.analysis.words.demo import demo as run
     from elmokit.analysis.words.demo import demo_picture, demo_tables
     from elmokit.figures import can_draw
 
-    result = run(open_encoder(model, device, precision))
+    result = run(compute.encoder(model))
     print_tables(demo_tables(result), markdown)
     if can_draw():
         write_picture(demo_picture(result), picture)
@@ -58,6 +58,7 @@ def demo(
 
 
 @app.command(cls=accepting(FORMER_PICTURE), rich_help_panel=WORDS)
+@with_groups
 def compare(
     word: Annotated[
         str,
@@ -66,15 +67,11 @@ def compare(
     sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    *,
+    output: Output,
+    compute: Compute,
 ) -> None:
     """Compare occurrences of a word by their cosine similarity, layer by layer."""
-    from elmokit.analysis.encoders.opening import open_encoder
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.words.compare import (
         compare_occurrences,
         comparison_picture,
@@ -83,12 +80,13 @@ def compare(
     from elmokit.text.static_vectors import read_static_vectors
 
     vectors = read_static_vectors(static) if static else None
-    result = compare_occurrences(open_encoder(model, device, precision), word, sentences, vectors)
+    result = compare_occurrences(compute.encoder(model), word, sentences, vectors)
     table = comparison_table(result)
-    present(result, [table], json, picture, lambda: comparison_picture(result), markdown)
+    output.present(result, [table], lambda: comparison_picture(result))
 
 
 @app.command(rich_help_panel=WORDS)
+@with_groups
 def index(
     texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the index to.")],
@@ -103,8 +101,8 @@ def index(
         ),
     ] = None,
     pretokenized: Pretokenized = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    *,
+    compute: Compute,
     ray: Annotated[
         bool,
         typer.Option("--ray", help="Compute on a Ray cluster (RAY_ADDRESS, else this machine)."),
@@ -112,15 +110,14 @@ def index(
     workers: Workers = None,
 ) -> None:
     """Index every token of a text, for `elmokit neighbours`."""
-    from elmokit.analysis.encoders.opening import open_encoder
     from elmokit.analysis.words.index import index_texts
 
-    encoder = open_encoder(model, device, precision)
+    encoder = compute.encoder(model)
     encode_chunks = None
     if ray:
         from elmokit.integrations.ray_index import encode_on_ray
 
-        encode_chunks = encode_on_ray(model, device, precision, workers)
+        encode_chunks = encode_on_ray(model, compute.device, compute.precision, workers)
     report = index_texts(
         encoder,
         texts,
@@ -147,6 +144,7 @@ def parse_layers(text: str) -> list[int] | None:
 
 
 @app.command(cls=accepting({"--count": "--top"}), rich_help_panel=WORDS)
+@with_groups
 def neighbours(
     index: Annotated[Path, typer.Argument(help="Folder written by `elmokit index`.")],
     sentence: Annotated[
@@ -156,23 +154,21 @@ def neighbours(
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of neighbours.")] = 5,
     static: Static = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    *,
+    output: Tables,
+    compute: Compute,
 ) -> None:
     """Find the nearest neighbours of a word in its context, and of its static vector (Table 4)."""
-    from elmokit.analysis.encoders.opening import open_encoder
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.words.index import open_index
     from elmokit.analysis.words.neighbours import context_neighbours, neighbours_tables
 
-    encoder = open_encoder(model, device, precision)
+    encoder = compute.encoder(model)
     result = context_neighbours(open_index(index), encoder, sentence, layer, top, static)
-    present(result, neighbours_tables(result), json, markdown=markdown)
+    output.present(result, neighbours_tables(result))
 
 
 @analyse.command(cls=accepting(FORMER_PICTURE))
+@with_groups
 def occurrences(
     word: Annotated[
         str, typer.Argument(help="A word form, in any case: play (plays is another form).")
@@ -184,15 +180,11 @@ def occurrences(
         typer.Option(help="More text with the word, drawn in grey; may be repeated."),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="Layer to draw. Default: the top.")] = None,
-    picture: Picture = None,
-    json: Json = None,
-    markdown: Markdown = False,
-    device: Device = "cpu",
-    precision: PrecisionOption = "float32",
+    *,
+    output: Output,
+    compute: Compute,
 ) -> None:
     """List all occurrences of a word by their sense in SemCor, and draw them as points (PCA)."""
-    from elmokit.analysis.encoders.opening import open_encoder
-    from elmokit.analysis.output.results import present
     from elmokit.analysis.words.sense_map import (
         read_occurrences,
         sense_map,
@@ -201,9 +193,9 @@ def occurrences(
     )
 
     found = read_occurrences(data, word, text or ())
-    result = sense_map(open_encoder(model, device, precision), word, found, layer)
+    result = sense_map(compute.encoder(model), word, found, layer)
     table = sense_map_table(result)
-    present(result, [table], json, picture, lambda: sense_map_picture(result), markdown)
+    output.present(result, [table], lambda: sense_map_picture(result))
 
 
 analyse.command("uses", hidden=True, cls=accepting(FORMER_PICTURE))(occurrences)  # its former name

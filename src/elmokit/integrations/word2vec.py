@@ -19,6 +19,7 @@ from elmokit.embed.load import load
 from elmokit.embed.mix import AnyMix, mixed_dim
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
+from elmokit.model.kernels.choice import PrecisionName
 from elmokit.progress import meter
 from elmokit.text.sources import can_be_read_twice
 from elmokit.text.static_vectors import StaticVectors, write_static_vectors
@@ -39,6 +40,7 @@ class StaticOptions:
     pretokenized: bool = False
     has_header: bool = True
     device: str = "cpu"
+    precision: PrecisionName = "float32"
     quiet: bool = False
 
 
@@ -60,7 +62,7 @@ def run_static(model: ModelName, texts: Sequence[str], out: Path, options: Stati
     files = [name for name in texts if not Path(name).is_dir()]
     if not can_be_read_twice(files) and all(name == "-" or Path(name).exists() for name in files):
         raise InputError("the text is read twice, which a pipe does not allow; write it to a file")
-    elmo = load(model, device=options.device)
+    elmo = load(model, device=options.device, precision=options.precision)
     mix = parse_selection(options.layers, elmo.num_layers).mix
     if mix is None:
         raise InputError(f"--layers must name one layer or a mix of them, got {options.layers!r}")

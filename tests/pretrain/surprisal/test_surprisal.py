@@ -163,3 +163,12 @@ def test_all_words_of_the_vocabulary_share_one_unit_of_probability() -> None:
     assert mass == pytest.approx(
         sum(math.exp(guess.log_probability) for guess in guesses), rel=1e-4
     )
+
+
+def test_narrow_weights_are_used_and_change_little() -> None:
+    model = tiny_lm()
+    exact = surprisal(model, SENTENCES[:1])[0].combined.bits
+    model.bilm.set_precision("bfloat16")
+    narrow = surprisal(model, SENTENCES[:1])[0].combined.bits
+    assert not np.array_equal(narrow, exact)
+    assert narrow == pytest.approx(exact, abs=0.05)

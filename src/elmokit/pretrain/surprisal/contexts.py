@@ -106,7 +106,13 @@ class ContextReader:
         stack = (self.bilm.forward_lstm, self.bilm.backward_lstm)[side]
         places = (packing.forward, packing.backward)[side]
         inputs = rows.reshape(-1)[places]
-        outputs, ended = stack.infer(table, inputs, packing.batch_sizes, start.rows(packing.order))
+        outputs, ended = stack.infer(
+            table,
+            inputs,
+            packing.batch_sizes,
+            start.rows(packing.order),
+            self.bilm.precision,
+        )
         unpacked = table.new_zeros(rows.numel(), table.shape[1])
         unpacked.index_copy_(0, places, outputs[-1])
         return unpacked.view(*rows.shape, -1), start.replace_rows(packing.order, ended)
