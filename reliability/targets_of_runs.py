@@ -15,7 +15,8 @@ from toy_encoder import ToyEncoder
 
 from elmokit.analysis.output.cached_rows import cached_rows
 from elmokit.analysis.output.results import Provenance, load_result, save_result
-from elmokit.analysis.words.index import build_index, open_index
+from elmokit.analysis.words.build_index import build_index
+from elmokit.analysis.words.index import open_index
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.files.resume import KeptWindows

@@ -22,7 +22,7 @@ import elmokit
 from elmokit import InputError
 from elmokit.analysis.encoders.encoder import Sentences
 from elmokit.analysis.encoders.opening import open_encoder
-from elmokit.analysis.words.index import EncodedChunks, build_index
+from elmokit.analysis.words.build_index import EncodedChunks, build_index
 from elmokit.embed.files.command import EmbedOptions
 from elmokit.integrations.ray import run_embed_on_ray
 from elmokit.integrations.ray_index import encode_on_ray

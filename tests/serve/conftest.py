@@ -50,7 +50,7 @@ def make_client(models: ServedModels) -> Callable[..., TestClient]:
 @pytest.fixture(scope="session")
 def tiny_index(tmp_path_factory: pytest.TempPathFactory, elmo: Embedder) -> Path:
     from elmokit.analysis.encoders.bilm import BiLmEncoder
-    from elmokit.analysis.words.index import build_index
+    from elmokit.analysis.words.build_index import build_index
 
     folder = tmp_path_factory.mktemp("index") / "secret-folder"
     sentences = [["the", "cat", "sat"], ["a", "cat", "ran"], ["the", "dog", "sat"]]

@@ -110,7 +110,7 @@ def index(
     workers: Workers = None,
 ) -> None:
     """Index every token of a text, for `elmokit neighbours`."""
-    from elmokit.analysis.words.index import index_texts
+    from elmokit.analysis.words.build_index import index_texts
 
     encoder = compute.encoder(model)
     encode_chunks = None

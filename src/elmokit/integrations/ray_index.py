@@ -12,7 +12,7 @@ import torch
 
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.encoders.opening import open_encoder
-from elmokit.analysis.words.index import EncodeChunks
+from elmokit.analysis.words.build_index import EncodeChunks
 from elmokit.errors import missing_extra
 
 try:

@@ -9,7 +9,7 @@ from toy_encoder import ToyEncoder
 from elmokit.analysis.explore.builtin import FEATURED, SENSES
 from elmokit.analysis.explore.choice import example_sentences, promising_words
 from elmokit.analysis.explore.corpus import builtin_corpus, open_corpus, year_of
-from elmokit.analysis.words.index import build_index
+from elmokit.analysis.words.build_index import build_index
 from elmokit.errors import InputError
 
 

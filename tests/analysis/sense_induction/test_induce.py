@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.sense_induction.induce import find_occurrences, induce_senses
-from elmokit.analysis.words.index import build_index
+from elmokit.analysis.words.build_index import build_index
 from elmokit.analysis.words.wug import read_clusters, read_uses
 from elmokit.cli import app, lexical
 from elmokit.embed.embedder import Embedder

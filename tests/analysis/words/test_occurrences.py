@@ -9,9 +9,10 @@ from toy_encoder import ToyEncoder
 
 from elmokit.analysis.output.pictures import write_picture
 from elmokit.analysis.probes.sense_data import SenseInstance, SenseSentence
+from elmokit.analysis.words.build_index import build_index, index_texts
 from elmokit.analysis.words.compare import compare_occurrences, comparison_picture, comparison_table
 from elmokit.analysis.words.demo import CASES, demo, demo_picture, demo_tables
-from elmokit.analysis.words.index import build_index, index_texts, open_index
+from elmokit.analysis.words.index import open_index
 from elmokit.analysis.words.neighbours import context_neighbours, neighbours_tables
 from elmokit.analysis.words.occurrences import Occurrence, cosine, find_marked, find_word
 from elmokit.analysis.words.sense_map import (

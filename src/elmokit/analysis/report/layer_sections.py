@@ -27,8 +27,9 @@ from elmokit.analysis.probes.senses import (
 from elmokit.analysis.report.commands import elmokit_line, option, repeated
 from elmokit.analysis.report.config import ReportConfig
 from elmokit.analysis.report.section import Exhibit, Section, lacks, nothing
+from elmokit.analysis.words.build_index import index_texts
 from elmokit.analysis.words.demo import DemoResult, demo, demo_picture, demo_tables
-from elmokit.analysis.words.index import OccurrenceIndex, index_texts, open_index
+from elmokit.analysis.words.index import OccurrenceIndex, open_index
 from elmokit.analysis.words.neighbours import (
     ContextNeighbours,
     context_neighbours,
