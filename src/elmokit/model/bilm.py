@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
 from elmokit.model.eager import runs_eagerly
-from elmokit.model.kernels.lstm_kernel import runs_compiled
+from elmokit.model.kernels.lstm_kernel import runs_compiled, runs_in_one_call
 from elmokit.model.kernels.narrow import Precision
-from elmokit.model.lstm import LstmStack, LstmState
+from elmokit.model.lstm import LstmStack, LstmState, run_together
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
 from elmokit.model.token_encoder import TokenEncoder
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
@@ -146,14 +146,25 @@ class BiLm(nn.Module):
             )
             return result
 
+        num_rows = len(packing.order)
         if is_recorded:
-            results = run(0), run(1)
+            results = [run(0), run(1)]
+        elif runs_in_one_call(self.precision, len(inputs[0]), table, starts[0].hidden):
+            results = run_together(
+                [
+                    stacks[side].stack(
+                        table, inputs[side], packing.batch_sizes, starts[side], self.precision
+                    )
+                    for side in range(2)
+                ]
+            )
         else:
-            num_rows = len(packing.order)
             is_compiled = runs_compiled(self.precision, num_rows, table)
             is_short = not is_compiled and num_rows < ROWS_WORTH_A_THREAD
-            results = run_both(
-                lambda: run(0), lambda: run(1), table.device, is_short, stays_here=is_compiled
+            results = list(
+                run_both(
+                    lambda: run(0), lambda: run(1), table.device, is_short, stays_here=is_compiled
+                )
             )
         layers = self._unpack(
             table, inputs, [outputs for outputs, _ in results], rows.shape, packing

@@ -17,7 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
-from elmokit.model.kernels.lstm_kernel import LstmFunction, Workspace, run_packed
+from elmokit.model.kernels.compiled.lstm_layer import Stack
+from elmokit.model.kernels.lstm_kernel import (
+    LstmFunction,
+    Workspace,
+    run_packed,
+    run_stacks,
+    runs_in_one_call,
+)
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
 from elmokit.model.kernels.narrow import Precision
@@ -108,7 +115,9 @@ class ProjectedLstm(nn.Module):
         )
 
     def narrow_weights(self, precision: Precision) -> NarrowWeights:
-        """Rounded once, and again when a weight has changed."""
+        """Rounded once, and again when a weight has changed; float32 shares the weights."""
+        if precision == "float32":
+            return self.weights().narrowed(precision)
         version = precision, tensors_version(self._parameters.values())
         if self._narrow is None or self._narrow[0] != version:
             self._narrow = version, self.weights().narrowed(precision)
@@ -188,12 +197,13 @@ class LstmStack(nn.Module):
         The first layer's input projection is computed once per distinct token. ``precision``: of
         the matrices.
         """
+        if runs_in_one_call(precision, len(rows), table, state.hidden):
+            return run_together([self.stack(table, rows, batch_sizes, state, precision)])[0]
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
         inputs = None
-        for number, layer in enumerate(self.layers):
-            assert isinstance(layer, ProjectedLstm)
+        for number, layer in enumerate(self._lstms()):
             is_exact = precision == "float32"
             with torch.autocast(table.device.type, enabled=False):
                 output, last_hidden, last_cell = run_packed(
@@ -213,5 +223,28 @@ class LstmStack(nn.Module):
             cell.append(last_cell)
         return outputs, LstmState(torch.stack(hidden), torch.stack(cell))
 
+    def stack(
+        self,
+        table: Tensor,
+        rows: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        precision: Precision,
+    ) -> Stack:
+        """What ``infer`` runs, for ``run_together``."""
+        layers = [layer.narrow_weights(precision) for layer in self._lstms()]
+        return Stack(layers, self.config.use_skip_connections, table, rows, batch_sizes, *state)
+
+    def _lstms(self) -> list[ProjectedLstm]:
+        return [layer for layer in self.layers if isinstance(layer, ProjectedLstm)]
+
     def _has_skip(self, number: int) -> bool:
         return number > 0 and self.config.use_skip_connections
+
+
+@torch.no_grad()
+def run_together(stacks: Sequence[Stack]) -> list[tuple[list[Tensor], LstmState]]:
+    """What ``infer`` returns, of one or two directions at once; see ``runs_in_one_call``."""
+    return [
+        (list(outputs), LstmState(hidden, cell)) for outputs, hidden, cell in run_stacks(stacks)
+    ]

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from elmokit.model.kernels import lstm_kernel
 from elmokit.model.kernels.compiled import build
-from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
-from elmokit.model.kernels.lstm_kernel import run_packed
+from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
+from elmokit.model.kernels.lstm_kernel import run_packed, run_stacks
 from elmokit.model.kernels.lstm_weights import LstmWeights
 from elmokit.model.kernels.narrow import Precision
 
@@ -178,3 +178,34 @@ def test_auto_is_what_the_processor_multiplies_fastest(monkeypatch: pytest.Monke
     assert choice.usable_precision("auto", torch.device("meta")) == "float32"
     monkeypatch.setattr(choice, "compiled_layer", lambda precision: None)
     assert choice.usable_precision("auto", cpu) == "float32"
+
+
+@PRECISIONS
+@pytest.mark.parametrize("has_skip", [False, True])
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_two_stacks_in_one_call_equal_their_layers_one_by_one(
+    precision: Precision, has_skip: bool, num_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_compiled(precision)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: num_threads)
+    sizes = [3, 3, 2, 1]
+    layers = [layer(6, 9, clip=clip).narrowed(precision) for clip in (0.5, 0.5, 0.5)]
+    table, rows = drawn(7, 6), torch.arange(sum(sizes)) * 3 % 7
+    stacks = [
+        Stack(layers, has_skip, table * sign, rows, sizes, drawn(3, 3, 6), drawn(3, 3, 9))
+        for sign in (1, -1)
+    ]
+    found = run_stacks(stacks)
+    for stack, (outputs, hidden, cell) in zip(stacks, found, strict=True):
+        inputs, places = stack.inputs, stack.rows
+        for number, weights in enumerate(layers):
+            output, *ended = run_packed(
+                weights, inputs, places, sizes, stack.hidden[number], stack.cell[number]
+            )
+            if number and has_skip:
+                output = output + inputs
+            inputs, places = output, None
+            torch.testing.assert_close(outputs[number], output, rtol=0, atol=1e-6)
+            for ours, expected in zip((hidden[number], cell[number]), ended, strict=True):
+                torch.testing.assert_close(ours, expected, rtol=0, atol=1e-6)
+    assert torch.equal(stacks[0].hidden, drawn(3, 3, 6))  # what was given stays as it was

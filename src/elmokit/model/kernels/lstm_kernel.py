@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from elmokit.device import multiplies_bfloat16_fast
-from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
+from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, pass_inside
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
 from elmokit.model.kernels.narrow import Precision
@@ -23,6 +23,9 @@ from elmokit.model.kernels.narrow import Precision
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is made by one GEMM: enough for its full speed at any number of
 sentences, few enough that they are still in the cache when their step comes."""
+ROWS_IN_ONE_CALL = 1024
+"""So few rows run through all layers in one call of C: nothing of Python stands between them, for
+which two directions in two threads would wait."""
 PROJECTED_TABLE_BYTES = 256 * 2**20
 """Distinct inputs are projected once as long as the result is no larger than this."""
 
@@ -44,6 +47,38 @@ def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
         and like.device.type == "cpu"
         and compiled_layer(precision) is not None
     )
+
+
+def runs_in_one_call(precision: Precision, num_rows: int, inputs: Tensor, like: Tensor) -> bool:
+    """Whether ``run_stacks`` may take the place of ``run_packed`` for each layer.
+
+    ``num_rows``: S, of all steps; ``like``: the hidden state, (B, P) or (L, B, P).
+    """
+    is_small = max(num_rows, len(inputs)) <= ROWS_IN_ONE_CALL
+    return is_small and num_rows > 0 and runs_compiled(precision, like.shape[-2], like)
+
+
+def run_stacks(stacks: Sequence[Stack]) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """One or two directions, all of their layers in one call of C.
+
+    Returns of each outputs (L, S, P), in which the skip connections are, the last hidden (L, B, P)
+    and the last cell (L, B, H).
+    """
+    compiled = compiled_layer(stacks[0].layers[0].precision)
+    assert compiled is not None
+    stacks = [
+        stack._replace(
+            inputs=stack.inputs.contiguous(),
+            rows=None if stack.rows is None else stack.rows.contiguous(),
+            hidden=stack.hidden.clone(memory_format=torch.contiguous_format),
+            cell=stack.cell.clone(memory_format=torch.contiguous_format),
+        )
+        for stack in stacks
+    ]
+    found = compiled.run_stacks(stacks, torch.get_num_threads() > 1)
+    return [
+        (outputs, stack.hidden, stack.cell) for outputs, stack in zip(found, stacks, strict=True)
+    ]
 
 
 def run_packed(

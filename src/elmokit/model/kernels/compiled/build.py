@@ -58,7 +58,7 @@ def _compile(command: list[str], source: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder) / target.name
         subprocess.run(
-            [*command, "-shared", "-fPIC", str(source), "-o", str(made), "-lm"],
+            [*command, "-shared", "-fPIC", "-pthread", str(source), "-o", str(made), "-lm"],
             check=True,
             capture_output=True,
             timeout=120,

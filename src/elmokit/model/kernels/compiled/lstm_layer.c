@@ -1,5 +1,7 @@
-/* One LSTM layer over all steps of a packed batch of few rows: the compiled twin of run_packed in
-   ../lstm_kernel.py. Such a step waits for its weights, so they may be narrow: see ../narrow.py. */
+/* LSTM layers over all steps of a packed batch of few rows: the compiled twin of run_packed in
+   ../lstm_kernel.py, for one layer or for all of a direction in one call. Such a step waits for its weights, so they may be narrow: see ../narrow.py. */
+
+#include <pthread.h>
 
 #ifdef INT8
 #include "int8_product.h"
@@ -69,4 +71,81 @@ void run_steps(int64_t num_steps, const int64_t *batch_sizes, int64_t depth, int
         hidden = output;
         start += size;
     }
+}
+
+typedef struct {
+    const uint32_t *input_weight;
+    const float *input_units, *bias;
+    const uint32_t *hidden_weight;
+    const float *hidden_units;
+    const uint32_t *projection;
+    const float *projection_units;
+} layer_weights;
+
+/* Every row's output at its own last step. */
+static void last_outputs(int64_t num_steps, const int64_t *batch_sizes, int64_t depth,
+                         const float *outputs, float *last) {
+    for (int64_t step = 0; step < num_steps; step++) {
+        int64_t next = step + 1 < num_steps ? batch_sizes[step + 1] : 0;
+        for (int64_t k = next * depth; k < batch_sizes[step] * depth; k++) last[k] = outputs[k];
+        outputs += batch_sizes[step] * depth;
+    }
+}
+
+/* All layers of one direction, and what they run over. ``inputs`` (num_inputs, depth): of each step
+   and sentence, or those that ``rows`` names. ``hidden`` and ``cell`` (layers, sentences, .) become
+   the last ones; ``outputs`` (layers, num_rows, depth) have the skip connections in them, from the
+   second layer on if ``has_skip``. ``table`` is room for the larger of num_inputs and num_rows rows
+   of gates, ``gates`` and ``full`` for one step. */
+typedef struct {
+    int64_t num_layers;
+    const layer_weights *layers;
+    int64_t num_steps;
+    const int64_t *batch_sizes;
+    int64_t num_rows, depth, width;
+    float cell_clip, projection_clip;
+    int64_t has_skip, num_inputs;
+    const float *inputs;
+    const int64_t *rows;
+    float *hidden, *cell, *outputs, *table, *gates, *full;
+} stack;
+
+static void *run_stack(void *given) {
+    const stack *s = given;
+    int64_t depth = s->depth, width = s->width, num_inputs = s->num_inputs;
+    const float *inputs = s->inputs;
+    const int64_t *rows = s->rows;
+    for (int64_t l = 0; l < s->num_layers; l++) {
+        const layer_weights *w = s->layers + l;
+        float *hidden = s->hidden + l * s->batch_sizes[0] * depth;
+        float *cell = s->cell + l * s->batch_sizes[0] * width;
+        float *output = s->outputs + l * s->num_rows * depth;
+        for (int64_t n = 0; n < num_inputs; n++)
+            for (int64_t c = 0; c < 4 * width; c++) s->table[n * 4 * width + c] = w->bias[c];
+        add_product(num_inputs, depth, 4 * width, inputs, w->input_weight, w->input_units,
+                    s->table);
+        run_steps(s->num_steps, s->batch_sizes, depth, width, s->table, rows, w->hidden_weight,
+                  w->hidden_units, w->projection, w->projection_units, s->cell_clip,
+                  s->projection_clip, hidden, cell, output, s->gates, s->full);
+        last_outputs(s->num_steps, s->batch_sizes, depth, output, hidden);
+        if (l > 0 && s->has_skip)
+            for (int64_t k = 0; k < s->num_rows * depth; k++) output[k] += inputs[k];
+        inputs = output;
+        num_inputs = s->num_rows;
+        rows = NULL;
+    }
+    return NULL;
+}
+
+/* The second stack in a thread of its own if ``is_apart``: Python's lock, for which threads of
+   Python would wait again and again, has no part in it. */
+void run_stacks(int64_t count, stack *stacks, int64_t is_apart) {
+    pthread_t other;
+    int is_started =
+        count == 2 && is_apart && pthread_create(&other, NULL, run_stack, stacks + 1) == 0;
+    run_stack(stacks);
+    if (is_started)
+        pthread_join(other, NULL);
+    else if (count == 2)
+        run_stack(stacks + 1);
 }
