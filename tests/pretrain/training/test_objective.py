@@ -11,7 +11,7 @@ from elmokit.model.lstm import LstmStack
 from elmokit.model.softmax import LogUniformSampler, Softmax
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.batches import BatchMaker, DirectionBatch
-from elmokit.pretrain.training.objective import Objective
+from elmokit.pretrain.training.objective import FarWords, Objective
 from elmokit.pretrain.training.windows import Lanes, Windows
 
 
@@ -88,6 +88,49 @@ def test_a_step_has_the_loss_and_gradients_of_plain_autograd(
         result.softmax.weight, softmax.weight.grad[rows], atol=1e-6, rtol=1e-4
     )
     torch.testing.assert_close(result.softmax.bias, softmax.bias.grad[rows], atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("num_negatives", [0, 8])
+def test_far_words_add_the_gradient_of_their_loss_and_leave_the_softmax_alone(
+    tiny: Corpus, num_negatives: int
+) -> None:
+    recipe = tiny_recipe(num_negatives=num_negatives)
+    torch.manual_seed(3)
+    bilm, softmax = BiLm(recipe.model), Softmax(len(tiny.vocabulary), 7)
+    windows = Windows(tiny.train, len(tiny.vocabulary), Lanes(4, 0, 4), 6, seed=1)
+    batch = BatchMaker(tiny, windows, recipe.model, recipe.train, rank=0).at(0, 1)
+    far_words = FarWords(7, share=0.3, distance=4)
+    for weight in far_words.weights:
+        torch.nn.init.normal_(weight)
+    plain = Objective(bilm, softmax, dropout=0.0)(batch, bilm.zero_state(4), seed=5, scale=1.0)
+    objective = Objective(bilm, softmax, dropout=0.0, far_words=far_words)
+    result = objective(batch, bilm.zero_state(4), seed=5, scale=1.0)
+    result.loss.backward()
+    found = {name: weight.grad.clone() for name, weight in objective.named_parameters()}
+    objective.zero_grad()
+
+    table = bilm.encoder(batch.ids)
+    keep = None if batch.keep is None else batch.keep.view(6, 4, 1)
+    loss = torch.zeros(())
+    for side, part in enumerate(batch.directions):
+        stack = (bilm.forward_lstm, bilm.backward_lstm)[side]
+        top = plain_stack(stack, table[part.rows].view(6, 4, 7), keep).view(24, 7)
+        loss = loss + plain_loss(top, softmax, part, batch.softmax_rows) / 2
+        generator = torch.Generator().manual_seed(2 * 5 + side)
+        shift = 4 * far_words.shift(6, generator)
+        assert 4 <= shift <= 12
+        later = DirectionBatch(part.rows, part.targets[shift:], None)
+        if part.candidates is not None:
+            offset = part.candidates.target_offset[shift:]
+            later = later._replace(candidates=part.candidates._replace(target_offset=offset))
+        further = top[: 24 - shift] @ far_words.weights[side]
+        loss = loss + 0.15 * plain_loss(further, softmax, later, batch.softmax_rows)
+    loss.backward()
+
+    assert result.forward_loss == plain.forward_loss  # what is shown is the language model's
+    torch.testing.assert_close(result.softmax.weight, plain.softmax.weight)
+    for name, weight in objective.named_parameters():
+        torch.testing.assert_close(found[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
 
 
 def test_bfloat16_products_give_nearly_the_gradients_of_float32(tiny: Corpus) -> None:
