@@ -1,11 +1,11 @@
 """Does a model carry what a sentence is about to the word? Senses that are known, made from nouns.
 
-    python benchmarks/pseudo_senses.py DATA MODEL...       # DATA holds corpus/*.txt and wsd/wordnet30
+    python benchmarks/pseudo_senses.py DATA MODEL...   # DATA holds corpus/*.txt, wsd/wordnet30
 
 160 nouns with at most two senses in WordNet are drawn from seven kinds of text, with 12 sentences
 each. In every sentence the noun is replaced by one made-up word, so that all of them look like uses
 of one word whose senses are the nouns. For pairs of nouns: how often is a use nearer (by cosine) to
-another use of its own noun than to a use of the other one? 50 is chance. This measures context alone
+another use of its own noun than to a use of the other? 50 is chance. This measures context alone
 and is development data: it was used to choose how en-small is trained.
 """
 
