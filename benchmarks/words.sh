@@ -8,7 +8,7 @@ mkdir -p "$out" "$figures"
 
 echo "I don't think the old man will ever finish his soup." > "$out/sentence.txt"
 elmokit surprisal "$model" "$out/sentence.txt" --words -o "$out/surprisal.tsv" --picture "$figures/surprisal.svg"
-elmokit substitutes "$model" "The *bank* raised its rates ." > "$out/substitutes.md"
+elmokit substitutes "$model" "The *bank* raised its rates ." --picture "$figures/substitutes.svg" > "$out/substitutes.md"
 elmokit analyse substitutes "$model" --data "$data/wsd" --instances 200 > "$out/synonyms.md"
 elmokit senses bank "$data/corpus/news.txt" -m "$model" --limit 120 -o "$out/bank" > "$out/senses.md"
 cp "$out/bank/senses.svg" "$figures/senses-of-bank.svg"

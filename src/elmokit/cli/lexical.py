@@ -100,17 +100,17 @@ def substitutes(
     ],
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many words.")] = 10,
     *,
-    output: Tables,
+    output: Output,
     compute: Compute,
 ) -> None:
     """List words that could stand in the place of a word, with and without it as evidence."""
     from elmokit.analysis.words.occurrences import find_marked
-    from elmokit.analysis.words.substitutes_table import substitutes_table
+    from elmokit.analysis.words.substitutes_table import substitutes_picture, substitutes_table
     from elmokit.pretrain.substitutes import substitutes as run
 
     occurrence = find_marked(sentence)
     result = run(compute.language_model(model), occurrence.tokens, occurrence.place, top)
-    output.present(result, [substitutes_table(result)])
+    output.present(result, [substitutes_table(result)], lambda: substitutes_picture(result))
 
 
 @app.command(rich_help_panel=WORDS)

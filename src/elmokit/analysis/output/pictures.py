@@ -99,6 +99,35 @@ def dots(
         return _picture(figure, name, caption, ranges)
 
 
+def ranked_words(
+    name: str,
+    caption: str,
+    lists: Mapping[str, Sequence[tuple[str, float]]],
+    x_label: str,
+) -> Picture:
+    """Words with their shares, the first on top, one panel per list, on a logarithmic axis."""
+    longest = max(len(words) for words in lists.values())
+    with new_figure(4.2 * len(lists), 1.2 + 0.3 * longest) as figure:
+        row = figure.subplots(1, len(lists), sharex=True, squeeze=False)[0]
+        for number, (axes, (title, words)) in enumerate(zip(row, lists.items(), strict=True)):
+            places = np.arange(len(words))[::-1]
+            colour, marker = _colour_and_marker(number)
+            shares = [share for _, share in words]
+            axes.scatter(shares, places, color=colour, marker=marker, s=40, zorder=3)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.set_yticks(places, [word for word, _ in words])
+            axes.set_ylim(-0.6, longest - 0.4)
+            axes.set_title(title, fontsize=11)
+            axes.set_xlabel(x_label)
+            axes.grid(axis="both", color=GRID_COLOUR)
+        gist = [
+            f"{title}: {', '.join(f'{word} {_short(share)}' for word, share in words[:3])}"
+            for title, words in lists.items()
+        ]
+        return _picture(figure, name, caption, gist)
+
+
 def panels(
     name: str,
     caption: str,
@@ -152,6 +181,7 @@ def curves(
             )  # fmt: skip
         if is_log_x:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
             axes.xaxis.set_major_formatter("{x:g}")
         axes.set(xlabel=x_label, ylabel=y_label)
         axes.grid(color=GRID_COLOUR)

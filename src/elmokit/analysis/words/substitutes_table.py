@@ -1,7 +1,8 @@
-"""Substitutes of a word as a table."""
+"""Substitutes of a word as a table and as a picture."""
 
 import math
 
+from elmokit.analysis.output.pictures import Picture, ranked_words
 from elmokit.analysis.output.tables import Table
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.pretrain.substitutes import Substitutes
@@ -27,3 +28,15 @@ def substitutes_table(result: Substitutes) -> Table:
         note = f"The context gives “{result.word}” itself {own:.2f} %."
     text = Occurrence(result.tokens, result.place).text()
     return Table(f"Substitutes: {text}", (*header, "by the context alone", "%"), tuple(rows), note)
+
+
+def substitutes_picture(result: Substitutes) -> Picture:
+    """The same two lists, by probability."""
+    guesses = {"with the word": result.with_word, "by the context alone": result.by_context}
+    lists = {
+        title: [(guess.word, 100 * math.exp(guess.log_probability)) for guess in found]
+        for title, found in guesses.items()
+        if found
+    }
+    text = Occurrence(result.tokens, result.place).text()
+    return ranked_words("substitutes", f"Substitutes: {text}", lists, "probability, %")
