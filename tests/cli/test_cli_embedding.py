@@ -139,6 +139,7 @@ def test_a_terminated_run_leaves_nothing(
 
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr(command, "read_sentences", interrupted)
+    signal.signal(number, signal.SIG_DFL)  # under nohup it would be ignored, and stay so
     tidy_up_when_terminated()
     try:
         result = run("embed", "-", "-o", tmp_path / "out.h5", "-m", model, "-q")
