@@ -41,9 +41,6 @@ try:
 except ImportError:
     raise missing_extra("Ray", "ray", "embedding on a Ray cluster") from None
 
-WORKER_CPUS = 0.5
-"""What Ray counts for a worker: less than it uses, so that tasks that read and write, which Ray
-counts as a whole CPU each and which hardly compute, find room beside as many workers as CPUs."""
 ROWS_AT_ONCE = 1024
 """Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays."""
 
@@ -143,7 +140,9 @@ def run_embed_on_ray(
         fn_constructor_kwargs=settings,
         batch_format="pyarrow",
         batch_size=ROWS_AT_ONCE,
-        num_cpus=WORKER_CPUS if _num_cluster_cpus() > 1 else 0,
+        # We count the workers. To Ray they take no CPU: a task that reads or writes files takes a
+        # whole one, and would wait forever for a machine whose CPUs all belong to workers.
+        num_cpus=0,
         scheduling_strategy="SPREAD",
         compute=ray.data.ActorPoolStrategy(
             min_size=min(workers, _num_cluster_cpus()), max_size=workers
