@@ -6,7 +6,7 @@ from torch import Tensor
 
 from elmokit.model.kernels.compiled import build
 from elmokit.model.kernels.compiled.softmax_sums import compiled_sums
-from elmokit.model.kernels.softmax_sums import SoftmaxSums, torch_sums
+from elmokit.model.kernels.softmax_sums import SoftmaxSums, Sums, torch_sums
 
 ROWS, WORDS = 5, 1003  # 1003: vectors of 4, 8 or 16, and a rest
 
@@ -26,7 +26,7 @@ def sums_of(add_sums: SoftmaxSums, logits: Tensor) -> tuple[Tensor, Tensor, Tens
     threshold = -8 * torch.rand(3, logits.shape[1], generator=random)
     total, weighted = (torch.ones(3, logits.shape[1], dtype=torch.float64) for _ in range(2))
     better = torch.full((3, logits.shape[1]), 7)
-    add_sums(logits.clone(), bias, shift, threshold, total=total, weighted=weighted, better=better)
+    add_sums(logits.clone(), bias, shift, threshold, Sums(total, weighted, better))
     return total, weighted, better
 
 
@@ -56,11 +56,11 @@ def test_nan_and_a_power_beyond_float32_are_seen_in_the_sum() -> None:
     """The caller computes such rows again, in float64."""
     logits = drawn_logits(1.0)
     total = torch.zeros(3, ROWS, dtype=torch.float64)
-    rest = {"weighted": torch.zeros_like(total), "better": torch.zeros(3, ROWS, dtype=torch.long)}
+    sums = Sums(total, torch.zeros_like(total), torch.zeros(3, ROWS, dtype=torch.long))
     logits[0, 1, 3] = float("nan")
     logits[:, 2, 5] = 400.0
     zeros = torch.zeros(2, ROWS)
-    compiled()(logits, torch.zeros(WORDS), zeros, torch.zeros(3, ROWS), total=total, **rest)
+    compiled()(logits, torch.zeros(WORDS), zeros, torch.zeros(3, ROWS), sums)
     assert total[0, 1].isnan() and total[2, 1].isnan() and total[1, 1].isfinite()
     assert (~(total[:, 2].log2().abs() < 64)).all()
     assert total[:, [0, 3, 4]].isfinite().all()

@@ -1,54 +1,35 @@
 """Sums over a block of logits, from which surprisal, entropy and rank are made."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 
-class SoftmaxSums(Protocol):
-    """Adds the sums of one block of words to those of the blocks before it."""
+class Sums(NamedTuple):
+    """Over all words so far, for N forward, backward and combined predictions: each (3, N)."""
 
-    def __call__(
-        self,
-        logits: Tensor,
-        bias: Tensor,
-        shift: Tensor,
-        threshold: Tensor,
-        *,
-        total: Tensor,
-        weighted: Tensor,
-        better: Tensor,
-    ) -> None:
-        """Logits are in bits, z = ``logits`` + ``bias`` - ``shift``, forward and backward; those of
-        the third prediction are the means of theirs.
-
-        Args:
-            logits: (2, N, W), forward and backward, without bias; it may be overwritten.
-            bias: (W,).
-            shift: (2, N), near the highest logit of each row.
-            threshold: (3, N).
-            total: (3, N) float64, to which the sum of 2^z is added.
-            weighted: (3, N) float64, to which the sum of z 2^z is added.
-            better: (3, N) int64, to which the number of words with z above the threshold is added.
-        """
+    total: Tensor  # of 2^z, float64
+    weighted: Tensor  # of z 2^z, float64
+    better: Tensor  # how many words have z above the threshold, int64
 
 
-def torch_sums(
-    logits: Tensor,
-    bias: Tensor,
-    shift: Tensor,
-    threshold: Tensor,
-    *,
-    total: Tensor,
-    weighted: Tensor,
-    better: Tensor,
-) -> None:
+SoftmaxSums = Callable[[Tensor, Tensor, Tensor, Tensor, Sums], None]
+"""logits, bias, shift, threshold, sums: adds the sums of one block of words to ``sums``.
+
+Logits are in bits, z = ``logits`` + ``bias`` - ``shift``, forward and backward; those of the third
+prediction are the means of theirs. ``logits`` (2, N, W) has no bias in it, and may be overwritten;
+``bias`` is (W,); ``shift`` (2, N) is near the highest logit of each row; ``threshold`` is (3, N).
+"""
+
+
+def torch_sums(logits: Tensor, bias: Tensor, shift: Tensor, threshold: Tensor, sums: Sums) -> None:
     """On any device, by a pass of PyTorch for each."""
     logits += bias
     logits -= shift[:, :, None]
     for place, some in enumerate((logits[0], logits[1], torch.lerp(logits[0], logits[1], 0.5))):
-        better[place] += (some > threshold[place, :, None]).sum(dim=1)
+        sums.better[place] += (some > threshold[place, :, None]).sum(dim=1)
         shares = some.exp2()
-        total[place] += shares.sum(dim=1)
-        weighted[place] += shares.mul_(some).sum(dim=1)
+        sums.total[place] += shares.sum(dim=1)
+        sums.weighted[place] += shares.mul_(some).sum(dim=1)

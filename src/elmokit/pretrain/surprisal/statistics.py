@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from elmokit.model.kernels.compiled.softmax_sums import compiled_sums
-from elmokit.model.kernels.softmax_sums import SoftmaxSums, torch_sums
+from elmokit.model.kernels.softmax_sums import SoftmaxSums, Sums, torch_sums
 from elmokit.model.softmax import Softmax
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 
@@ -95,10 +95,7 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
         shape = (2, count, words.stop - start)
         logits = buffer[: math.prod(shape)].view(shape)
         torch.mm(rows, weight[words].t(), out=logits.flatten(0, 1))
-        add_sums(
-            logits, bias[words], shift, threshold,
-            total=total, weighted=weighted, better=better,
-        )  # fmt: skip
+        add_sums(logits, bias[words], shift, threshold, Sums(total, weighted, better))
     log_total = total.log2()
     found = Statistics(
         moved.double() + log_total - wanted, log_total - weighted / total, better + 1

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from elmokit.model.kernels.compiled.build import COUNT, POINTER, address, library
-from elmokit.model.kernels.softmax_sums import SoftmaxSums
+from elmokit.model.kernels.softmax_sums import SoftmaxSums, Sums
 
 
 @cache
@@ -20,19 +20,12 @@ def compiled_sums() -> SoftmaxSums | None:
     add.argtypes = [COUNT, COUNT, *8 * [POINTER]]
 
     def add_sums(
-        logits: Tensor,
-        bias: Tensor,
-        shift: Tensor,
-        threshold: Tensor,
-        *,
-        total: Tensor,
-        weighted: Tensor,
-        better: Tensor,
+        logits: Tensor, bias: Tensor, shift: Tensor, threshold: Tensor, sums: Sums
     ) -> None:
         add(
             *logits.shape[1:], address(logits[0]), address(logits[1]), address(bias),
-            address(shift), address(threshold), address(total, torch.float64),
-            address(weighted, torch.float64), address(better, torch.long),
+            address(shift), address(threshold), address(sums.total, torch.float64),
+            address(sums.weighted, torch.float64), address(sums.better, torch.long),
         )  # fmt: skip
 
     return add_sums
