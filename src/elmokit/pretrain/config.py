@@ -57,11 +57,10 @@ class TrainConfig:
     clip_norm: float = 10.0
     reset_share: float = 0.5
     """The share of sentence starts at which the state is reset to zero."""
-    far_words: float = 0.0
-    """Weight of a second loss: each state also predicts a word further on, so that it carries what
-    the text is about; 0 = off. Used in training alone, and no part of the losses that are shown."""
-    far_distance: int = 10
-    """How many words further on, at most."""
+    context: float = 0.0
+    """Weight of a second loss: the top layer at a word has to tell which words stand around it, so
+    that it carries what the text is about; 0 = off. Words are compared by ``vectors`` or, without
+    them, by the softmax. Used in training alone, and no part of the losses that are shown."""
     scale_loss_by_window: bool = False
     """Multiply the loss by the window before the gradient, as the original did."""
     adagrad_start: float = 1.0
@@ -92,11 +91,7 @@ class TrainConfig:
         for name in ("decay_share", "warmup_share", "dropout", "reset_share"):
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, f"train.{name} must lie between 0 and 1, got {value}")
-        require(self.far_words >= 0, f"train.far_words must not be negative, got {self.far_words}")
-        require(
-            self.far_distance >= 2,
-            f"train.far_distance must be at least 2, got {self.far_distance}",
-        )
+        require(self.context >= 0, f"train.context must not be negative, got {self.context}")
         require(self.dropout < 1.0, "train.dropout must be less than 1")
         for name in ("num_epochs", "learning_rate", "clip_norm", "adagrad_start"):
             value = getattr(self, name)

@@ -1,5 +1,7 @@
 """The hand-made gradients of a training step, held to plain autograd."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,8 @@ from elmokit.model.lstm import LstmStack
 from elmokit.model.softmax import LogUniformSampler, Softmax
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.batches import BatchMaker, DirectionBatch
-from elmokit.pretrain.training.objective import FarWords, Objective
+from elmokit.pretrain.training.context_loss import ContextLoss
+from elmokit.pretrain.training.objective import Objective
 from elmokit.pretrain.training.windows import Lanes, Windows
 
 
@@ -91,7 +94,7 @@ def test_a_step_has_the_loss_and_gradients_of_plain_autograd(
 
 
 @pytest.mark.parametrize("num_negatives", [0, 8])
-def test_far_words_add_the_gradient_of_their_loss_and_leave_the_softmax_alone(
+def test_the_context_loss_adds_its_gradient_and_leaves_the_softmax_alone(
     tiny: Corpus, num_negatives: int
 ) -> None:
     recipe = tiny_recipe(num_negatives=num_negatives)
@@ -99,11 +102,11 @@ def test_far_words_add_the_gradient_of_their_loss_and_leave_the_softmax_alone(
     bilm, softmax = BiLm(recipe.model), Softmax(len(tiny.vocabulary), 7)
     windows = Windows(tiny.train, len(tiny.vocabulary), Lanes(4, 0, 4), 6, seed=1)
     batch = BatchMaker(tiny, windows, recipe.model, recipe.train, rank=0).at(0, 1)
-    far_words = FarWords(7, share=0.3, distance=4)
-    for weight in far_words.weights:
+    context_loss = ContextLoss(7, share=0.3)
+    for weight in context_loss.weights:
         torch.nn.init.normal_(weight)
     plain = Objective(bilm, softmax, dropout=0.0)(batch, bilm.zero_state(4), seed=5, scale=1.0)
-    objective = Objective(bilm, softmax, dropout=0.0, far_words=far_words)
+    objective = Objective(bilm, softmax, dropout=0.0, context_loss=context_loss)
     result = objective(batch, bilm.zero_state(4), seed=5, scale=1.0)
     result.loss.backward()
     found = {name: weight.grad.clone() for name, weight in objective.named_parameters()}
@@ -114,23 +117,37 @@ def test_far_words_add_the_gradient_of_their_loss_and_leave_the_softmax_alone(
     loss = torch.zeros(())
     for side, part in enumerate(batch.directions):
         stack = (bilm.forward_lstm, bilm.backward_lstm)[side]
-        top = plain_stack(stack, table[part.rows].view(6, 4, 7), keep).view(24, 7)
-        loss = loss + plain_loss(top, softmax, part, batch.softmax_rows) / 2
-        generator = torch.Generator().manual_seed(2 * 5 + side)
-        shift = 4 * far_words.shift(6, generator)
-        assert 4 <= shift <= 12
-        later = DirectionBatch(part.rows, part.targets[shift:], None)
-        if part.candidates is not None:
-            offset = part.candidates.target_offset[shift:]
-            later = later._replace(candidates=part.candidates._replace(target_offset=offset))
-        further = top[: 24 - shift] @ far_words.weights[side]
-        loss = loss + 0.15 * plain_loss(further, softmax, later, batch.softmax_rows)
+        top = plain_stack(stack, table[part.rows].view(6, 4, 7), keep)
+        loss = loss + plain_loss(top.view(24, 7), softmax, part, batch.softmax_rows) / 2
+        words = part.targets if batch.softmax_rows is None else batch.softmax_rows[part.targets]
+        matrix = context_loss.weights[side]
+        loss = loss + 0.15 * plain_context_loss(top, softmax, words.view(6, 4), matrix)
     loss.backward()
 
     assert result.forward_loss == plain.forward_loss  # what is shown is the language model's
     torch.testing.assert_close(result.softmax.weight, plain.softmax.weight)
     for name, weight in objective.named_parameters():
         torch.testing.assert_close(found[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def plain_context_loss(top: Tensor, softmax: Softmax, words: Tensor, matrix: Tensor) -> Tensor:
+    """One state after another: which of the streams do the words around it belong to?"""
+    rows, num_words = softmax.weight.detach(), len(softmax.bias)
+    losses = []
+    for step in range(len(top)):
+        around = []
+        for lane in range(top.shape[1]):
+            total = torch.zeros(top.shape[2])
+            for other, word in enumerate(words[:, lane].tolist()):
+                if other != step - 1:  # the word that was just read
+                    frequency = math.log((word + 2) / (word + 1)) / math.log(num_words + 1)
+                    total = total + 1e-3 / (1e-3 + frequency) * rows[word]
+            around.append(total)
+        centred = torch.stack(around) - torch.stack(around).mean(dim=0)
+        for lane in range(top.shape[1]):
+            cosines = torch.cosine_similarity(top[step, lane], centred @ matrix)
+            losses.append(-torch.log_softmax(cosines / 0.1, dim=0)[lane])
+    return torch.stack(losses).mean()
 
 
 def test_bfloat16_products_give_nearly_the_gradients_of_float32(tiny: Corpus) -> None:

@@ -60,6 +60,19 @@ def log_frequencies(corpus: Corpus) -> Tensor:
     return (counts.log() - counts.sum().log() + math.log(num_words)).float()
 
 
+def context_vectors(recipe: Recipe, corpus: Corpus) -> Tensor | None:
+    """(V, E): the static vectors ``train.vectors`` of the corpus's words, zeros where one lacks."""
+    if not recipe.train.vectors:
+        return None
+    vectors = read_static_vectors(Path(recipe.train.vectors))
+    rows = [vectors.row(word) for word in corpus.vocabulary.words]
+    known = torch.tensor([row is not None for row in rows])
+    chosen = torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
+    found = torch.zeros(len(rows), vectors.dim)
+    found[known] = _standardised(chosen)
+    return found
+
+
 def begin_with_vectors(
     bilm: BiLm, softmax: Softmax, corpus: Corpus, vectors: StaticVectors, num_steps: int
 ) -> int:

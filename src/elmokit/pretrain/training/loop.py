@@ -25,9 +25,14 @@ from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by
 from elmokit.pretrain.training.averaging import AveragedWeights
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
 from elmokit.pretrain.training.budget import Budget
+from elmokit.pretrain.training.context_loss import ContextLoss
 from elmokit.pretrain.training.distributed import World, joined_world, local_lanes
-from elmokit.pretrain.training.initial_weights import first_weights, random_start
-from elmokit.pretrain.training.objective import FarWords, Objective, StepResult
+from elmokit.pretrain.training.initial_weights import (
+    context_vectors,
+    first_weights,
+    random_start,
+)
+from elmokit.pretrain.training.objective import Objective, StepResult
 from elmokit.pretrain.training.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.training.run_folder import (
     Checkpoints,
@@ -142,26 +147,26 @@ class Trainer:
         )
         self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
         self.budget = Budget(windows, config)
-        self.far_words = (
-            FarWords(recipe.model.lstm.projection_dim, config.far_words, config.far_distance)
-            if config.far_words
+        self.context_loss = (
+            ContextLoss(
+                recipe.model.lstm.projection_dim, config.context, context_vectors(recipe, corpus)
+            ).to(world.device)
+            if config.context
             else None
         )
-        if self.far_words is not None:
-            self.far_words.to(world.device)
         self.objective: nn.Module = Objective(
             bilm,
             softmax,
             config.dropout,
             PRECISIONS[config.precision],
-            far_words=self.far_words,
+            context_loss=self.context_loss,
         )
         self.kernel = self.objective.kernel
         if world.size > 1:
             self.objective = nn.parallel.DistributedDataParallel(self.objective)
-        further = () if self.far_words is None else self.far_words.parameters()
+        context = () if self.context_loss is None else self.context_loss.parameters()
         self.optimizers = Optimizers(
-            [*bilm.parameters(), *further],
+            [*bilm.parameters(), *context],
             softmax,
             config,
             is_sampled=self.maker.sampler is not None,
@@ -318,8 +323,8 @@ class Trainer:
         }
         if self.average is not None:
             content["average"] = self.average.state_dict()
-        if self.far_words is not None:
-            content["far_words"] = self.far_words.state_dict()
+        if self.context_loss is not None:
+            content["context_loss"] = self.context_loss.state_dict()
         path = self.checkpoints.save(self.step, content)
         self._mark_if_best(path)
 
@@ -344,13 +349,13 @@ class Trainer:
             # Without one in the checkpoint, the average was asked for since: it begins here.
             average = content.get("average", content)
             load_weights(path, average, self.average.bilm, self.average.softmax)
-        if ("far_words" in content) != (self.far_words is not None):
+        if ("context_loss" in content) != (self.context_loss is not None):
             raise InputError(
-                f"{path}: train.far_words cannot be switched on or off within a run; start another "
+                f"{path}: train.context cannot be switched on or off within a run; start another "
                 f"one with train.start_from"
             )
-        if self.far_words is not None:
-            self.far_words.load_state_dict(content["far_words"])
+        if self.context_loss is not None:
+            self.context_loss.load_state_dict(content["context_loss"])
         self.optimizers.load_state_dict(content["optimizers"])
         self.step = self.saved_step = content["step"]
         device = self.bilm.device

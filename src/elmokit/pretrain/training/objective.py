@@ -4,9 +4,8 @@ The two directions share the token vectors and the softmax rows, and nothing els
 LSTMs, its softmax and its whole gradient in a thread of its own; what they share is added up
 afterwards, in a fixed order, so that a step is bit-identical whenever it is run again.
 
-With ``far_words`` the state that predicts the next word also predicts a word further on, through a
-matrix that is used in training alone: the state then has to carry what the text is about, and not
-only what comes next. The softmax rows are not changed by it.
+With a ``context_loss`` the top layer also has to tell which words stand around it; its matrices are
+used in training alone, and the softmax rows are not changed by it.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +20,10 @@ from elmokit.model.kernels.compiled.lstm_step import compiled_steps
 from elmokit.model.kernels.lstm_kernel import Workspace
 from elmokit.model.kernels.lstm_step import PLAIN
 from elmokit.model.lstm import LstmStack, LstmState
-from elmokit.model.softmax import Candidates, Softmax, full_softmax_loss, sampled_softmax_loss
+from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
 from elmokit.model.two_directions import run_both
 from elmokit.pretrain.training.batches import Batch, DirectionBatch
+from elmokit.pretrain.training.context_loss import ContextLoss
 
 
 class SoftmaxGradient(NamedTuple):
@@ -53,24 +53,7 @@ class _Direction(NamedTuple):
     to_weights: tuple[Tensor, ...]
     to_rows: Tensor
     to_bias: Tensor
-    to_far_weight: Tensor | None
-
-
-class FarWords(nn.Module):
-    """The matrices (2, P, P) through which words up to ``distance`` on are predicted."""
-
-    def __init__(self, projection_dim: int, share: float, distance: int) -> None:
-        super().__init__()
-        self.share, self.distance = share, distance
-        # Of zeros: at first all words are as likely as their bias says, and no state is disturbed.
-        self.weights = nn.ParameterList(
-            torch.zeros(projection_dim, projection_dim) for _ in range(2)
-        )
-
-    def shift(self, num_steps: int, generator: torch.Generator) -> int:
-        """How many steps beyond the next word, drawn anew at every training step; 0: none."""
-        most = min(self.distance, num_steps) - 1
-        return int(torch.randint(1, most + 1, (), generator=generator)) if most > 0 else 0
+    to_context: Tensor | None
 
 
 class Objective(nn.Module):
@@ -78,8 +61,7 @@ class Objective(nn.Module):
 
     The softmax is not a submodule: its gradient comes back apart, for the rows in play alone.
     ``matrix_dtype``: of the LSTMs' matrix products. ``is_compiled``: use the compiled kernel where
-    one can be had. ``far_words``: predict words further on too; its share of the loss is not
-    reported.
+    one can be had. ``context_loss``: a second loss, which is not reported.
     """
 
     def __init__(
@@ -89,11 +71,11 @@ class Objective(nn.Module):
         dropout: float,
         matrix_dtype: torch.dtype = torch.float32,
         is_compiled: bool = True,
-        far_words: FarWords | None = None,
+        context_loss: ContextLoss | None = None,
     ) -> None:
         super().__init__()
         self.bilm = bilm
-        self.far_words = far_words
+        self.context_loss = context_loss
         self.softmax_parameters = (softmax.weight, softmax.bias)  # a tuple registers nothing
         self.dropout = dropout
         self.matrix_dtype = matrix_dtype
@@ -108,6 +90,9 @@ class Objective(nn.Module):
         """``seed`` fixes the dropout masks; ``scale`` multiplies the loss and its gradient."""
         table = self.bilm.encoder(batch.ids)  # (N, P)
         weight, bias = (tensor.detach() for tensor in self.softmax_parameters)
+        context_rows = None
+        if self.context_loss is not None:
+            context_rows = self.context_loss.weighted_vectors(weight, batch.softmax_rows)
         if batch.softmax_rows is not None:
             weight, bias = weight[batch.softmax_rows], bias[batch.softmax_rows]
         stacks = self.bilm.forward_lstm, self.bilm.backward_lstm
@@ -115,18 +100,18 @@ class Objective(nn.Module):
         def run(side: int) -> _Direction:
             return self._run_direction(
                 stacks[side], table.detach(), state[side], batch.directions[side], batch.keep,
-                (weight, bias), torch.Generator().manual_seed(2 * seed + side), 0.5 * scale,
-                self.workspaces[side], side,
+                (weight, bias), context_rows, torch.Generator().manual_seed(2 * seed + side),
+                0.5 * scale, self.workspaces[side], side,
             )  # fmt: skip
 
         forward, backward = run_both(lambda: run(0), lambda: run(1), table.device)
-        to_far = [side.to_far_weight for side in (forward, backward)]
-        far_weights = () if self.far_words is None else tuple(self.far_words.weights)
+        to_context = [side.to_context for side in (forward, backward)]
+        context = () if self.context_loss is None else tuple(self.context_loss.weights)
         loss: Tensor = _KnownGradients.apply(
             0.5 * scale * (forward.loss + backward.loss),
             (forward.to_table + backward.to_table, *forward.to_weights, *backward.to_weights,
-             *(each for each in to_far if each is not None)),
-            table, *stacks[0].parameters(), *stacks[1].parameters(), *far_weights,
+             *(each for each in to_context if each is not None)),
+            table, *stacks[0].parameters(), *stacks[1].parameters(), *context,
         )  # type: ignore[no-untyped-call]  # fmt: skip
         return StepResult(
             loss,
@@ -148,6 +133,7 @@ class Objective(nn.Module):
         part: DirectionBatch,
         keep: Tensor | None,
         softmax: tuple[Tensor, Tensor],
+        context_rows: Tensor | None,
         generator: torch.Generator,
         scale: float,
         workspaces: Sequence[Workspace],
@@ -169,23 +155,20 @@ class Objective(nn.Module):
             loss = total = _softmax_loss(top, weight, bias, part)
             weights = list(stack.parameters())
             wanted = [each for each in weights if each.requires_grad]
-            if self.far_words is not None:
-                far_weight = self.far_words.weights[side]
-                wanted.append(far_weight)
-                shift = num_lanes * self.far_words.shift(len(batch_sizes), generator)
-                further = top[: len(top) - shift] @ far_weight
-                far_loss = _softmax_loss(further, *softmax, _further_on(part, shift))
-                total = loss + self.far_words.share * far_loss
+            if self.context_loss is not None and context_rows is not None:
+                wanted.append(self.context_loss.weights[side])
+                around = self.context_loss(side, top, context_rows[part.targets], num_lanes)
+                total = loss + self.context_loss.share * around
             to_table, to_weight, to_bias, *found = torch.autograd.grad(
                 total, [table, weight, bias, *wanted], loss.new_tensor(scale)
             )
-        to_far_weight = found.pop() if self.far_words is not None else None
+        to_context = found.pop() if self.context_loss is not None else None
         given = iter(found)
         to_weights = tuple(
             next(given) if each.requires_grad else torch.zeros_like(each) for each in weights
         )
         return _Direction(
-            loss.item(), after.detach(), to_table, to_weights, to_weight, to_bias, to_far_weight
+            loss.item(), after.detach(), to_table, to_weights, to_weight, to_bias, to_context
         )
 
     def _dropout(self, generator: torch.Generator) -> Callable[[Tensor], Tensor] | None:
@@ -204,21 +187,6 @@ def _softmax_loss(hidden: Tensor, weight: Tensor, bias: Tensor, part: DirectionB
     if part.candidates is None:
         return full_softmax_loss(hidden, weight, bias, part.targets)
     return sampled_softmax_loss(hidden, weight, bias, part.targets, part.candidates)
-
-
-def _further_on(part: DirectionBatch, shift: int) -> DirectionBatch:
-    """What is predicted ``shift`` rows later, for all rows that have such a later one."""
-    candidates = part.candidates
-    if candidates is not None:
-        is_later = candidates.hit_row >= shift
-        candidates = Candidates(
-            candidates.negatives,
-            candidates.negative_offset,
-            candidates.target_offset[shift:],
-            candidates.hit_row[is_later] - shift,
-            candidates.hit_column[is_later],
-        )
-    return part._replace(targets=part.targets[shift:], candidates=candidates)
 
 
 def _is_plain_cpu(bilm: BiLm) -> bool:
