@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tiny_lm import tiny_lm
 from tiny_model import tiny_pretrained
 
 from elmokit.embed.embedder import Embedder
@@ -49,6 +50,21 @@ def make_client(models: ServedModels) -> Callable[..., TestClient]:
 
 @pytest.fixture(scope="session")
 def tiny_index(tmp_path_factory: pytest.TempPathFactory, elmo: Embedder) -> Path:
+    return _index(elmo, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def complete_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A server whose model has a softmax, with an index: every endpoint can answer."""
+    from elmokit.analysis.words.index import open_index
+
+    elmo = Embedder(tiny_lm())
+    models = ServedModels([ServedModel("tiny", elmo)], open_index(_index(elmo, tmp_path_factory)))
+    with TestClient(create_app(models, SMALL), raise_server_exceptions=False) as client:
+        yield client
+
+
+def _index(elmo: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from elmokit.analysis.encoders.bilm import BiLmEncoder
     from elmokit.analysis.words.build_index import build_index
 

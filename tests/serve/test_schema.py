@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 CASES = int(os.environ.get("ELMOKIT_SCHEMA_CASES", "120"))
 
 
+@pytest.mark.parametrize("has_all", [True, False], ids=["all", "vectors alone"])
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -28,7 +29,10 @@ CASES = int(os.environ.get("ELMOKIT_SCHEMA_CASES", "120"))
         ("GET", "/v1/models/{name}"),
     ],
 )
-def test_no_request_is_answered_with_a_500(client: TestClient, method: str, path: str) -> None:
+def test_no_request_is_answered_with_a_500(
+    client: TestClient, complete_client: TestClient, has_all: bool, method: str, path: str
+) -> None:
+    client = complete_client if has_all else client
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     operation = schema[path][method]
     strategies = st.one_of(
@@ -42,7 +46,7 @@ def test_no_request_is_answered_with_a_500(client: TestClient, method: str, path
     )
 
     @settings(
-        max_examples=max(CASES // 5, 1),
+        max_examples=max(CASES // 7, 1),
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

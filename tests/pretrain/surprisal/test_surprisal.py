@@ -59,17 +59,21 @@ def test_statistics_equal_a_plain_softmax_in_float64(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(statistics, "ROWS_AT_ONCE", 3)
     softmax = tiny_lm().output_words.softmax
     forward, backward = torch.randn(8, 5), 3 * torch.randn(8, 5)
-    targets = torch.arange(8)
+    targets = torch.stack([torch.arange(8), torch.arange(8).flip(0)])  # each direction's own
     found = prediction_statistics(softmax, forward, backward, targets)
     weight, bias = softmax.weight.double(), softmax.bias.double()
     logits = torch.stack([states.double() @ weight.t() + bias for states in (forward, backward)])
     logits = torch.cat([logits, logits.mean(dim=0, keepdim=True)])
     log2 = logits.log_softmax(dim=2) / math.log(2)  # (3, N, V)
-    wanted = log2.gather(2, targets.expand(3, -1)[:, :, None])
-    torch.testing.assert_close(found.bits, -wanted[:, :, 0].detach(), rtol=1e-5, atol=1e-5)
+    wanted = log2[:2].gather(2, targets[:, :, None])
+    torch.testing.assert_close(found.bits[:2], -wanted[:, :, 0].detach(), rtol=1e-5, atol=1e-5)
     entropy = -(log2.exp2() * log2).sum(dim=2)
     torch.testing.assert_close(found.entropy, entropy.detach(), rtol=1e-5, atol=1e-5)
-    assert torch.equal(found.rank, 1 + (log2 > wanted).sum(dim=2))
+    assert torch.equal(found.rank[:2], 1 + (log2[:2] > wanted).sum(dim=2))
+    same = prediction_statistics(softmax, forward, backward, targets[:1].expand(2, -1))
+    combined = log2[2].gather(1, targets[0, :, None])
+    torch.testing.assert_close(same.bits[2], -combined[:, 0].detach(), rtol=1e-5, atol=1e-5)
+    assert torch.equal(same.rank[2], 1 + (log2[2] > combined).sum(dim=1))
 
 
 def test_the_highest_logit_may_come_last() -> None:
@@ -79,7 +83,7 @@ def test_the_highest_logit_may_come_last() -> None:
         softmax.weight.zero_()
         softmax.bias.copy_(torch.linspace(-300, 300, len(softmax.bias)))
     states = torch.zeros(1, 5)
-    found = prediction_statistics(softmax, states, states, torch.tensor([0]))
+    found = prediction_statistics(softmax, states, states, torch.zeros(2, 1, dtype=torch.long))
     assert found.bits[:, 0].tolist() == pytest.approx([600 / math.log(2)] * 3, rel=1e-6)
     assert found.entropy[:, 0].abs().max() < 1e-9
     assert found.rank[:, 0].tolist() == [len(softmax.bias)] * 3

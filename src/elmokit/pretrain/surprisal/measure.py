@@ -15,7 +15,7 @@ from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
 from elmokit.pretrain.perplexity import StateMode
 from elmokit.pretrain.surprisal.contexts import ContextReader, Contexts
-from elmokit.pretrain.surprisal.statistics import LOG2_E, prediction_statistics
+from elmokit.pretrain.surprisal.statistics import prediction_statistics
 from elmokit.progress import Meter, meter
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -188,18 +188,20 @@ class SurprisalReader:
         softmax, vocabulary = self.contexts.output_words
         lengths = [len(sentence) for sentence in sentences]
         ids = vocabulary.ids(token for sentence in sentences for token in sentence)
-        targets = torch.from_numpy(ids).to(softmax.weight.device)
         forward, backward = _rows(contexts, lengths)
-        found = prediction_statistics(softmax, forward, backward, targets)
-        bits, entropy, rank = (each.cpu().numpy() for each in found)  # (3, N)
-        ends = [
-            softmax.negative_log_likelihoods(states, states.new_full((len(states),), end).long())
-            for states, end in (
-                (torch.cat([each.last for each in contexts]), vocabulary.end),
-                (torch.cat([each.first for each in contexts]), vocabulary.begin),
-            )
-        ]
-        end_bits = torch.stack(ends).cpu().numpy() * LOG2_E  # (2, B)
+        # The ends of the sentences, each direction's own, are predicted after all tokens.
+        targets = np.stack(
+            [np.append(ids, [end] * len(lengths)) for end in (vocabulary.end, vocabulary.begin)]
+        )
+        found = prediction_statistics(
+            softmax,
+            torch.cat([forward, *(each.last for each in contexts)]),
+            torch.cat([backward, *(each.first for each in contexts)]),
+            torch.from_numpy(targets).to(forward.device),
+        )
+        bits, entropy, rank = (each.cpu().numpy() for each in found)  # (3, N + B)
+        end_bits = bits[:2, len(ids) :]
+        bits, entropy, rank = (each[:, : len(ids)] for each in (bits, entropy, rank))
         is_unknown = ids == vocabulary.unknown
         shown_bits = bits if self.keep_unknown else np.where(is_unknown, np.nan, bits)
         shown_rank = rank if self.keep_unknown else np.where(is_unknown, 0, rank)

@@ -47,15 +47,16 @@ def prediction_statistics(
         softmax: shared by both directions.
         forward: (N, P), the forward states that await the targets.
         backward: (N, P), the backward ones.
-        targets: (N,) word ids.
+        targets: (2, N) word ids, forward and backward. Where they differ, the combined prediction
+            means nothing.
     """
-    half = -(-len(targets) // 2)
+    half = -(-len(forward) // 2)
     parts = slice(0, half), slice(half, None)
 
     def run(part: slice) -> Statistics:
-        return _statistics(softmax, forward[part], backward[part], targets[part])
+        return _statistics(softmax, forward[part], backward[part], targets[:, part])
 
-    is_short = len(targets) < ROWS_WORTH_A_THREAD
+    is_short = len(forward) < ROWS_WORTH_A_THREAD
     both = run_both(lambda: run(parts[0]), lambda: run(parts[1]), targets.device, is_short)
     return Statistics(*(torch.cat(pair, dim=1) for pair in zip(*both, strict=True)))
 
@@ -66,7 +67,9 @@ def _statistics(softmax: Softmax, forward: Tensor, backward: Tensor, targets: Te
     blocks = [
         _block(softmax.weight, bias, torch.stack([one, other]) * LOG2_E, wanted)
         for one, other, wanted in zip(
-            *(torch.split(given, ROWS_AT_ONCE) for given in (forward, backward, targets)),
+            torch.split(forward, ROWS_AT_ONCE),
+            torch.split(backward, ROWS_AT_ONCE),
+            torch.split(targets, ROWS_AT_ONCE, dim=1),
             strict=True,
         )
     ]
@@ -75,7 +78,7 @@ def _statistics(softmax: Softmax, forward: Tensor, backward: Tensor, targets: Te
 
 def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
     """Of n rows; ``states`` (2, n, P) and ``bias`` are scaled, so that logits are in bits."""
-    count, num_words = len(targets), len(weight)
+    count, num_words = targets.shape[1], len(weight)
     wanted = (states * weight[targets]).sum(dim=2) + bias[targets]  # (2, n)
     rows = states.flatten(0, 1)
     common = slice(0, min(COMMON_WORDS, num_words))
@@ -103,7 +106,7 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
     # Where a rare word towers above all common ones, or the directions agree on nothing.
     is_lost = ~(log_total.abs() < MOST_BITS).all(dim=0)
     if bool(is_lost.any()):
-        exact = _exactly(weight, bias, states[:, is_lost], targets[is_lost])
+        exact = _exactly(weight, bias, states[:, is_lost], targets[:, is_lost])
         for mine, right in zip(found, exact, strict=True):
             mine[:, is_lost] = right
     return found
@@ -118,11 +121,11 @@ def _sums(rows: Tensor) -> SoftmaxSums:
 def _exactly(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
     """The same for a few rows, in float64 and with nothing that could overflow."""
     parts = []
-    for number, target in enumerate(targets.tolist()):
+    for number, (target, other) in enumerate(targets.t().tolist()):
         both = states[:, number].double() @ weight.double().t() + bias.double()  # (2, V)
         logits = torch.cat([both, both.mean(dim=0, keepdim=True)])
         log_shares = (logits / LOG2_E).log_softmax(dim=1) * LOG2_E
-        wanted = log_shares[:, target, None]
+        wanted = log_shares[range(3), [target, other, target]][:, None]
         entropy = -(log_shares.exp2() * log_shares).nan_to_num().sum(dim=1, keepdim=True)
         rank = 1 + (log_shares > wanted + ROUNDING).sum(dim=1, keepdim=True)
         parts.append(Statistics(-wanted, entropy, rank))
