@@ -32,7 +32,7 @@ from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.kernels.choice import PrecisionName, require_precision, usable_precision
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer

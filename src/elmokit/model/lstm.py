@@ -26,8 +26,7 @@ from elmokit.model.kernels.lstm_kernel import (
     runs_in_one_call,
 )
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
-from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
 from elmokit.model.weights_version import tensors_version
 
 

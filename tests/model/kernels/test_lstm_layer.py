@@ -10,8 +10,7 @@ from elmokit.model.kernels import lstm_kernel
 from elmokit.model.kernels.compiled import build
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
 from elmokit.model.kernels.lstm_kernel import run_packed, run_stacks
-from elmokit.model.kernels.lstm_weights import LstmWeights
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import LstmWeights, Precision
 
 TOLERANCE: dict[Precision, float] = {"float32": 2e-6, "bfloat16": 2e-6, "int8": 2e-4}
 """int8 also rounds the rows that are multiplied, to 16 bits."""

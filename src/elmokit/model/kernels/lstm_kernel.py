@@ -17,8 +17,7 @@ from torch.autograd.function import once_differentiable
 from elmokit.device import multiplies_bfloat16_fast
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, pass_inside
-from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
 
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is made by one GEMM: enough for its full speed at any number of
