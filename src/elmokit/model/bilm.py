@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
 from elmokit.model.eager import runs_eagerly
-from elmokit.model.kernels.lstm_kernel import runs_compiled, runs_in_one_call
+from elmokit.model.kernels.lstm_inference import runs_compiled, runs_in_one_call
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.lstm import LstmStack, LstmState, run_together
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
