@@ -24,7 +24,6 @@ from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by_kind
 from elmokit.pretrain.training.averaging import AveragedWeights
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
-from elmokit.pretrain.training.budget import Budget
 from elmokit.pretrain.training.context_loss import ContextLoss
 from elmokit.pretrain.training.distributed import World, joined_world, local_lanes
 from elmokit.pretrain.training.initial_weights import (
@@ -43,7 +42,7 @@ from elmokit.pretrain.training.run_folder import (
     read_run,
     write_run,
 )
-from elmokit.pretrain.training.windows import Windows
+from elmokit.pretrain.training.windows import Budget, Windows
 
 LOG_EVERY = 50
 
