@@ -13,7 +13,7 @@ from torch import Tensor
 
 from elmokit.device import multiplies_bfloat16_fast
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
-from elmokit.model.kernels.lstm_step import last_rows, product
+from elmokit.model.kernels.lstm_step import last_rows
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
 
 PROJECTED_ROWS_AT_ONCE = 256
@@ -166,7 +166,7 @@ def _run_plain(
             torch.tanh(now, out=output).mul_(gate_out)
         else:
             full = torch.tanh(now, out=activated[:size]).mul_(gate_out)
-            product(full.to(weights.projection.dtype), weights.projection, out=output)
+            _product(full.to(weights.projection.dtype), weights.projection, out=output)
             if weights.projection_clip is not None:
                 output.clamp_(-weights.projection_clip, weights.projection_clip)
         hidden = output
@@ -210,6 +210,13 @@ def _project(inputs: Tensor, weights: LstmWeights, out: Tensor) -> None:
         torch.add(
             inputs.to(weights.input_weight.dtype) @ weights.input_weight, weights.bias, out=out
         )
+
+
+def _product(left: Tensor, right: Tensor, out: Tensor) -> None:
+    if left.dtype == out.dtype:
+        torch.mm(left, right, out=out)
+    else:
+        out.copy_(left @ right)
 
 
 def _add_product(left: Tensor, right: Tensor, out: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 ``compiled/lstm_step.py`` does the same in one pass over memory where a C compiler is found; tests
 hold both to each other. A step has n rows; gates are in the order i, f, o, j, each of width H.
-At the end: what the loops over steps in ``lstm_inference.py`` and ``lstm_training.py`` share.
+``lstm_inference.py`` and ``lstm_training.py`` are the loops over the steps.
 """
 
 from collections.abc import Sequence
@@ -135,14 +135,6 @@ def pass_inside(gradient: Tensor, clipped: Tensor, limit: float) -> None:
 
 
 PLAIN = LstmSteps(plain_forward, plain_backward)
-
-
-def product(left: Tensor, right: Tensor, out: Tensor) -> None:
-    """left @ right, written to ``out`` in the dtype of ``out``."""
-    if left.dtype == out.dtype:
-        torch.mm(left, right, out=out)
-    else:
-        out.copy_(left @ right)
 
 
 def last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
