@@ -17,7 +17,7 @@ from inference import natural_sentences
 
 import elmokit
 from elmokit.embed.sentences import Vectors
-from elmokit.model.kernels.narrow import PRECISIONS
+from elmokit.model.kernels.lstm_weights import PRECISIONS
 
 
 def joined(model: str, precision: str, sentences: list[list[str]]) -> Vectors:

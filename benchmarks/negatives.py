@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from elmokit.pretrain.config import read_recipe
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 
 
 def perplexity(data: Path, out: Path, negatives: int, tokens: int) -> float:

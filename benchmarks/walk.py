@@ -104,6 +104,7 @@ def main(arguments: Sequence[str]) -> None:
                     "task", "train", "ner", "--train", *sorted(wnut.glob("*train*"))[:1],
                     "--dev", *sorted(wnut.glob("*dev*"))[:1],
                     "--out", f"{folder}/ner", "--vectors", data / "glove",
+                    "--cache", f"{folder}/layers",  # empty: a full one would hide the biLM
                 ),
                 ("fit.py", "step", 2),
             ),

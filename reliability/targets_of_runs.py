@@ -22,7 +22,7 @@ from elmokit.embed.embedder import Embedder
 from elmokit.embed.files.resume import KeptWindows
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.export import read_trained
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log, read_run
 from elmokit.tasks.grid import read_results
 from elmokit.tasks.inputs.layer_cache import LayerCache

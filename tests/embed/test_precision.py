@@ -15,7 +15,7 @@ import elmokit
 from elmokit.embed.elmo import Elmo
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.tasks.inputs.layer_cache import LayerCache
 
 SENTENCES = [["a", "rose", "is", "a", "rose"], ["yes"], ["so", "it", "is"]]

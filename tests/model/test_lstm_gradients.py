@@ -7,7 +7,8 @@ from torch import Tensor
 
 from elmokit.embed.elmo import Elmo
 from elmokit.model.bilm import BiLm
-from elmokit.model.kernels.lstm_kernel import LstmFunction, run_packed
+from elmokit.model.kernels.lstm_inference import run_packed
+from elmokit.model.kernels.lstm_training import LstmFunction
 from elmokit.model.kernels.lstm_weights import LstmWeights
 from elmokit.model.lstm import ProjectedLstm
 from elmokit.model.packing import BEGIN_ROW, END_ROW, batch_tokens

@@ -17,7 +17,7 @@ from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
 from elmokit.pretrain.plot import by_text, one_after_the_other, plot_runs
 from elmokit.pretrain.predict import predict
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
 
 SENTENCES = [["the", "cat", "saw", "a", "zebra"], ["blue"]]

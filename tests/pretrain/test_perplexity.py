@@ -12,7 +12,7 @@ from elmokit.errors import InputError
 from elmokit.pretrain.corpus.corpus import Corpus, Split
 from elmokit.pretrain.export import export, read_trained
 from elmokit.pretrain.perplexity import measure_by_kind, measure_perplexity, perplexity_of
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 

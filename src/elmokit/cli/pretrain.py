@@ -39,7 +39,7 @@ def train(
     device: Device = "cpu",
 ) -> None:
     """Train a biLM: both directions jointly, from a recipe and a prepared corpus."""
-    from elmokit.pretrain.training.command import train_or_resume
+    from elmokit.pretrain.training.run import train_or_resume
 
     result = train_or_resume(recipe, data, out, resume, changes or [], device)
     if result.is_main and result.perplexity is not None:

@@ -31,8 +31,8 @@ from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
-from elmokit.model.kernels.choice import PrecisionName, require_precision, usable_precision
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.choice import PrecisionName, usable_precision
+from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
@@ -96,7 +96,6 @@ class Embedder:
         num_threads: int | None = None,
         cache_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        require_precision(precision)
         require_num_threads(num_threads)
         self.pretrained = pretrained
         self.num_threads = num_threads

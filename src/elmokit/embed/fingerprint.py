@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.recipe import to_plain
 from elmokit.text.characters import UnicodeCharacters
 from elmokit.weights.info import checksum

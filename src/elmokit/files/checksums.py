@@ -71,24 +71,24 @@ def _read_checksums(folder: Path) -> dict[str, str]:
     file = folder / FILE_NAME
     if not file.is_file():
         return {}
-    damaged = InputError(
+    damaged = (
         f"{file}: damaged, so nothing can be checked by it; get the folder again, or delete the "
         f"file to do without checksums"
     )
     if file.stat().st_size > _MOST_BYTES:
-        raise damaged
+        raise InputError(damaged)
     found: dict[str, str] = {}
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
-        raise damaged from None
+        raise InputError(damaged) from None
     for line in lines:
         match = _LINE.fullmatch(line)
         if match is None or not _is_inside(match[2]):
-            raise damaged
+            raise InputError(damaged)
         found[match[2]] = match[1]
     if not found:
-        raise damaged
+        raise InputError(damaged)
     return found
 
 

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
 from elmokit.model.eager import runs_eagerly
-from elmokit.model.kernels.lstm_kernel import runs_compiled, runs_in_one_call
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_inference import runs_compiled, runs_in_one_call
+from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.lstm import LstmStack, LstmState, run_together
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
 from elmokit.model.token_encoder import TokenEncoder
@@ -132,40 +132,8 @@ class BiLm(nn.Module):
         packing = pack(lengths, rows.shape[1], table.device)
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
-        stacks = self.forward_lstm, self.backward_lstm
-        starts = state.forward.rows(packing.order), state.backward.rows(packing.order)
-        is_recorded = self._needs_gradient(table)
-
-        def run(side: int) -> tuple[list[Tensor], LstmState]:
-            if not is_recorded:
-                return stacks[side].infer(
-                    table, inputs[side], packing.batch_sizes, starts[side], self.precision
-                )
-            result: tuple[list[Tensor], LstmState] = stacks[side](
-                table[inputs[side]], packing.batch_sizes, starts[side]
-            )
-            return result
-
-        num_rows = len(packing.order)
-        if is_recorded:
-            results = [run(0), run(1)]
-        elif runs_in_one_call(self.precision, len(inputs[0]), table, starts[0].hidden):
-            results = run_together(
-                [
-                    stacks[side].stack(
-                        table, inputs[side], packing.batch_sizes, starts[side], self.precision
-                    )
-                    for side in range(2)
-                ]
-            )
-        else:
-            is_compiled = runs_compiled(self.precision, num_rows, table)
-            is_short = not is_compiled and num_rows < ROWS_WORTH_A_THREAD
-            results = list(
-                run_both(
-                    lambda: run(0), lambda: run(1), table.device, is_short, stays_here=is_compiled
-                )
-            )
+        starts = BiLmState(state.forward.rows(packing.order), state.backward.rows(packing.order))
+        results = self._run(table, inputs, packing.batch_sizes, starts)
         layers = self._unpack(
             table, inputs, [outputs for outputs, _ in results], rows.shape, packing
         )
@@ -174,6 +142,37 @@ class BiLm(nn.Module):
             for before, (_, after) in zip(state, results, strict=True)
         ]
         return BiLmOutput(layers, BiLmState(*ended))
+
+    def _run(
+        self,
+        table: Tensor,
+        inputs: tuple[Tensor, Tensor],
+        batch_sizes: Sequence[int],
+        starts: BiLmState,
+    ) -> Sequence[tuple[list[Tensor], LstmState]]:
+        """Both directions over packed rows of ``table``: of each, its layers and where it ends."""
+        stacks = self.forward_lstm, self.backward_lstm
+        if self._needs_gradient(table):
+            return [
+                stack(table[rows], batch_sizes, start)
+                for stack, rows, start in zip(stacks, inputs, starts, strict=True)
+            ]
+        if runs_in_one_call(self.precision, len(inputs[0]), table, starts.forward.hidden):
+            return run_together(
+                [
+                    stack.stack(table, rows, batch_sizes, start, self.precision)
+                    for stack, rows, start in zip(stacks, inputs, starts, strict=True)
+                ]
+            )
+        is_compiled = runs_compiled(self.precision, starts.num_rows, table)
+        is_short = not is_compiled and starts.num_rows < ROWS_WORTH_A_THREAD
+        return run_both(
+            lambda: stacks[0].infer(table, inputs[0], batch_sizes, starts[0], self.precision),
+            lambda: stacks[1].infer(table, inputs[1], batch_sizes, starts[1], self.precision),
+            table.device,
+            is_short,
+            stays_here=is_compiled,
+        )
 
     def _unpack(
         self,
@@ -215,19 +214,9 @@ class BiLm(nn.Module):
 
     def _read_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
         state = self.zero_state(1) if start is None else start
-        is_recorded = self._needs_gradient(table)
-
-        def read(stack: LstmStack, row: int, before: LstmState) -> LstmState:
-            if is_recorded:
-                after: LstmState = stack(table[row : row + 1], [1], before)[1]
-                return after
-            rows = torch.tensor([row], device=table.device)
-            return stack.infer(table[: END_ROW + 1], rows, [1], before, self.precision)[1]
-
-        return BiLmState(
-            read(self.forward_lstm, BEGIN_ROW, state.forward),
-            read(self.backward_lstm, END_ROW, state.backward),
-        )
+        markers = torch.tensor([[BEGIN_ROW], [END_ROW]], device=table.device)
+        results = self._run(table[: END_ROW + 1], (markers[0], markers[1]), [1], state)
+        return BiLmState(*(ended for _, ended in results))
 
     def _needs_gradient(self, table: Tensor) -> bool:
         return torch.is_grad_enabled() and (

@@ -18,16 +18,10 @@ from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
 from elmokit.model.kernels.compiled.lstm_layer import Stack
-from elmokit.model.kernels.lstm_kernel import (
-    LstmFunction,
-    Workspace,
-    run_packed,
-    run_stacks,
-    runs_in_one_call,
-)
+from elmokit.model.kernels.lstm_inference import run_packed, run_stacks, runs_in_one_call
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
-from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_training import LstmFunction, Workspace
+from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
 from elmokit.model.weights_version import tensors_version
 
 

@@ -14,7 +14,7 @@ from elmokit.pretrain.config import Recipe, TrainConfig, recipe_from_plain
 from elmokit.pretrain.corpus.corpus import Corpus, Split, warn_if_few
 from elmokit.pretrain.perplexity import Perplexity, measure_perplexity
 from elmokit.pretrain.training.initial_weights import carry_over
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import read_run
 from elmokit.recipe import apply_setting
 from elmokit.weights.native import write_native

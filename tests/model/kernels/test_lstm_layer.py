@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from elmokit.model.kernels import lstm_kernel
+from elmokit.model.kernels import lstm_inference
 from elmokit.model.kernels.compiled import build
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
-from elmokit.model.kernels.lstm_kernel import run_packed, run_stacks
-from elmokit.model.kernels.lstm_weights import LstmWeights
-from elmokit.model.kernels.narrow import Precision
+from elmokit.model.kernels.lstm_inference import run_packed, run_stacks
+from elmokit.model.kernels.lstm_weights import LstmWeights, Precision
 
 TOLERANCE: dict[Precision, float] = {"float32": 2e-6, "bfloat16": 2e-6, "int8": 2e-4}
 """int8 also rounds the rows that are multiplied, to 16 bits."""
@@ -59,7 +58,7 @@ def both_ways(
     narrow = weights.narrowed(precision)
     fast = run_packed(narrow, *inputs, batch_sizes, *state)
     with monkeypatch.context() as patched:
-        patched.setattr(lstm_kernel, "runs_compiled", lambda *arguments: False)
+        patched.setattr(lstm_inference, "runs_compiled", lambda *arguments: False)
         slow = run_packed(narrow, *inputs, batch_sizes, *state)
     return fast, slow
 
@@ -101,8 +100,8 @@ def test_more_columns_than_a_tile_and_more_rows_than_a_chunk(
 def test_long_batches_run_in_blocks(
     precision: Precision, has_rows: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lstm_kernel, "PROJECTED_ROWS_AT_ONCE", 5)
-    monkeypatch.setattr(lstm_kernel, "PROJECTED_TABLE_BYTES", 0)
+    monkeypatch.setattr(lstm_inference, "PROJECTED_ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(lstm_inference, "PROJECTED_TABLE_BYTES", 0)
     fast, slow = both_ways(layer(6, 9), precision, [4, 3, 3, 2, 2, 1], monkeypatch, has_rows)
     assert largest_difference(fast, slow) < TOLERANCE[precision]
 
@@ -150,7 +149,7 @@ def test_many_rows_are_multiplied_in_bfloat16_where_the_processor_does_that_fast
     batch_sizes, state = [40, 39], (drawn(40, 16), drawn(40, 24))
     inputs = drawn(79, 16)
     exact = run_packed(weights, inputs, None, batch_sizes, *state)
-    monkeypatch.setattr(lstm_kernel, "multiplies_bfloat16_fast", lambda place: True)
+    monkeypatch.setattr(lstm_inference, "multiplies_bfloat16_fast", lambda place: True)
     rounded = run_packed(weights, inputs, None, batch_sizes, *state)
     assert all(tensor.dtype == torch.float32 for tensor in rounded)
     assert 0.0 < largest_difference(rounded, exact) < 0.05
@@ -160,7 +159,7 @@ def test_without_a_compiler_pytorch_does_the_work(monkeypatch: pytest.MonkeyPatc
     weights = layer(6, 9)
     arguments = (drawn(3, 6), None, [2, 1], drawn(2, 6), drawn(2, 9))
     here = run_packed(weights, *arguments)
-    monkeypatch.setattr(lstm_kernel, "compiled_layer", lambda precision: None)
+    monkeypatch.setattr(lstm_inference, "compiled_layer", lambda precision: None)
     without = run_packed(weights, *arguments)
     assert largest_difference(here, without) < TOLERANCE["float32"]
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from elmokit.model.kernels.compiled import build
 from elmokit.model.kernels.compiled.lstm_step import compiled_steps
-from elmokit.model.kernels.lstm_kernel import LstmFunction, Workspace
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
+from elmokit.model.kernels.lstm_training import LstmFunction, Workspace
 
 NUM_ROWS, CELL_DIM, NUM_TYPES = 5, 37, 4  # 37: vectors of 8 or 16, and a rest
 TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 2e-2}

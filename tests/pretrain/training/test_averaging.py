@@ -9,7 +9,7 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import Softmax
 from elmokit.pretrain.export import read_trained
 from elmokit.pretrain.training.averaging import AveragedWeights
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log
 
 

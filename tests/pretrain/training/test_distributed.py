@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_corpus import tiny_recipe
 
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log
 
 HELPERS = Path(__file__).parents[2] / "helpers"
@@ -25,6 +25,7 @@ torch.set_num_threads(1)
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from tiny_corpus import tiny_recipe
 from elmokit.pretrain.training import loop
+from elmokit.pretrain.training.run import train
 
 data, run = map(pathlib.Path, sys.argv[1:3])
 num_negatives, losses = map(int, sys.argv[4:6])
@@ -41,7 +42,7 @@ def work():
     if restarts and not is_doomed:
         time.sleep(0.5 * int(os.environ["RANK"]))
     recipe = tiny_recipe(num_epochs=1.0, reset_share=0.0, num_negatives=num_negatives)
-    loop.train(recipe, data, run)
+    train(recipe, data, run)
 
 if __name__ == "__main__":
     multiprocessing.set_forkserver_preload(["__main__"])

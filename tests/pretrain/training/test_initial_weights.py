@@ -22,7 +22,7 @@ from elmokit.pretrain.training.initial_weights import (
     log_frequencies,
     random_start,
 )
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.windows import Lanes, Windows
 from elmokit.text.characters import Utf8Characters
 from elmokit.text.static_vectors import StaticVectors

@@ -15,8 +15,9 @@ from tiny_corpus import tiny_recipe
 
 from elmokit.errors import InputError
 from elmokit.pretrain.config import Recipe
-from elmokit.pretrain.training import loop
-from elmokit.pretrain.training.loop import step_line, train
+from elmokit.pretrain.training import loop, run
+from elmokit.pretrain.training.loop import step_line
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log, read_run
 
 HELPERS = Path(__file__).parents[2] / "helpers"
@@ -78,7 +79,7 @@ sys.path.insert(0, sys.argv[3])
 import torch
 torch.set_num_threads(1)
 from tiny_corpus import tiny_recipe
-from elmokit.pretrain.training.loop import step_line, train
+from elmokit.pretrain.training.run import train
 out = pathlib.Path(sys.argv[2])
 train(tiny_recipe(num_epochs=2.0, dropout=0.2), pathlib.Path(sys.argv[1]), out, resume=out.exists())
 """
@@ -168,7 +169,7 @@ def test_auto_precision_is_decided_once_and_logged(
     recipe = tiny_recipe(precision="auto", max_tokens=24 * 9, checkpoint_every=3)
     monkeypatch.setattr(loop, "LOG_EVERY", 2)
     for name, is_fast in (("wide", False), ("narrow", True)):
-        monkeypatch.setattr(loop, "multiplies_bfloat16_fast", lambda device, now=is_fast: now)
+        monkeypatch.setattr(run, "multiplies_bfloat16_fast", lambda device, now=is_fast: now)
         train(recipe, tiny_data, tmp_path / name)
     train(with_train(recipe, precision="bfloat16"), tiny_data, tmp_path / "asked")
     train(with_train(recipe, precision="float32"), tiny_data, tmp_path / "asked-wide")
@@ -180,7 +181,7 @@ def test_auto_precision_is_decided_once_and_logged(
         assert {line["precision"] for line in lines} == {precision}
     # A restart on a machine that chooses otherwise, and is told the recipe once more.
     Checkpoints(tmp_path / "narrow", keep=1).latest().unlink()  # type: ignore[union-attr]
-    monkeypatch.setattr(loop, "multiplies_bfloat16_fast", lambda device: False)
+    monkeypatch.setattr(run, "multiplies_bfloat16_fast", lambda device: False)
     train(recipe, tiny_data, tmp_path / "narrow", resume=True)
     assert read_run(tmp_path / "narrow")[0].train.precision == "bfloat16"
     assert_same_weights(tmp_path / "narrow", tmp_path / "asked")

@@ -18,8 +18,7 @@ from elmokit.errors import InputError
 from elmokit.pretrain.config import Recipe
 from elmokit.pretrain.export import read_trained
 from elmokit.pretrain.training import loop
-from elmokit.pretrain.training.command import train_or_resume
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train, train_or_resume
 from elmokit.pretrain.training.run_folder import (
     Checkpoints,
     locked,

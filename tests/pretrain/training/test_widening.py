@@ -15,7 +15,7 @@ from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.export import export
 from elmokit.pretrain.training.initial_weights import first_weights
-from elmokit.pretrain.training.loop import train
+from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.widening import widen_cells
 from elmokit.text.static_vectors import StaticVectors
 from elmokit.weights.load import load_pretrained

@@ -7,7 +7,7 @@ import torch
 from elmokit.device import multiplies_bfloat16_fast, multiplies_int16_fast
 from elmokit.errors import InputError
 from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
-from elmokit.model.kernels.narrow import PRECISIONS, Precision
+from elmokit.model.kernels.lstm_weights import PRECISIONS, Precision
 
 PrecisionName = Precision | Literal["auto"]
 

@@ -2,8 +2,10 @@
 
 ``compiled/lstm_step.py`` does the same in one pass over memory where a C compiler is found; tests
 hold both to each other. A step has n rows; gates are in the order i, f, o, j, each of width H.
+``lstm_inference.py`` and ``lstm_training.py`` are the loops over the steps.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import torch
@@ -133,3 +135,12 @@ def pass_inside(gradient: Tensor, clipped: Tensor, limit: float) -> None:
 
 
 PLAIN = LstmSteps(plain_forward, plain_backward)
+
+
+def last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
+    """(B, P): each sentence's output at its own last step."""
+    sizes = torch.tensor(batch_sizes, dtype=torch.long)
+    starts = torch.cumsum(sizes, 0) - sizes
+    row = torch.arange(num_rows)
+    last_step = (sizes[:, None] > row).sum(dim=0) - 1
+    return outputs[(starts[last_step] + row).to(outputs.device)]

@@ -1,20 +1,16 @@
 """THE TRAINING LOOP: batch, step, log, measure, checkpoint; interrupt and resume anywhere."""
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-import torch
 from torch import nn
 
-from elmokit.device import multiplies_bfloat16_fast
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.lstm import LstmState
@@ -24,26 +20,18 @@ from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by_kind
 from elmokit.pretrain.training.averaging import AveragedWeights
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
-from elmokit.pretrain.training.budget import Budget
 from elmokit.pretrain.training.context_loss import ContextLoss
-from elmokit.pretrain.training.distributed import World, joined_world, local_lanes
-from elmokit.pretrain.training.initial_weights import (
-    context_vectors,
-    first_weights,
-    random_start,
-)
+from elmokit.pretrain.training.distributed import World, local_lanes
+from elmokit.pretrain.training.initial_weights import context_vectors
 from elmokit.pretrain.training.objective import Objective, StepResult
 from elmokit.pretrain.training.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.training.run_folder import (
     Checkpoints,
     RunLog,
     load_weights,
-    locked,
     read_checkpoint,
-    read_run,
-    write_run,
 )
-from elmokit.pretrain.training.windows import Windows
+from elmokit.pretrain.training.windows import Budget, Windows
 
 LOG_EVERY = 50
 
@@ -57,72 +45,6 @@ class TrainResult(NamedTuple):
     steps: int
     tokens: int
     is_main: bool = True  # False: another process reports
-
-
-def train(
-    recipe: Recipe,
-    data: Path,
-    out: Path,
-    *,
-    resume: bool = False,
-    start_from: tuple[BiLm, Softmax] | None = None,
-    device: str = "cpu",
-) -> TrainResult:
-    """Train a biLM in both directions jointly.
-
-    Args:
-        recipe: The sizes of the model, and how to train it.
-        data: A corpus made by ``prepare``.
-        out: The folder of the run: its recipe, its log, its checkpoints.
-        resume: Continue from the last intact checkpoint in ``out``, if there is one; the result is
-            bit-identical to that of a run that was never interrupted.
-        start_from: The biLM and softmax to start with (they are changed), instead of what
-            ``train.start_from`` and ``train.vectors`` say.
-        device: ``cpu``, ``cuda``, ``cuda:1`` ...
-    """
-    with joined_world(device) as world, ExitStack() as lock:
-        corpus = Corpus.open(data)
-        if corpus.heldout.num_sentences == 0:
-            raise InputError(
-                f"{data}: has no held-out text to measure on; prepare it with  --heldout 0.01"
-            )
-        if world.is_main:
-            lock.enter_context(locked(out))
-        resume = resume or world.is_restart
-        has_checkpoint = Checkpoints(out, recipe.train.keep_checkpoints).latest() is not None
-        if has_checkpoint and not resume:
-            raise InputError(
-                f"{out}: holds a run already; continue it with --resume, or choose another folder"
-            )
-        if world.is_main and not has_checkpoint:
-            corpus.verify()  # seconds, before days of training
-        world.wait()
-        recipe = _with_known_precision(recipe, out, has_checkpoint, world)
-        torch.manual_seed(recipe.train.seed)
-        begin = random_start if has_checkpoint else first_weights  # random: will be restored
-        bilm, softmax = start_from or begin(recipe, corpus)
-        trainer = Trainer(
-            recipe, corpus, out, world, bilm.to(world.device), softmax.to(world.device)
-        )
-        if resume:
-            trainer.restore()
-        if world.is_main:
-            write_run(out, recipe, data)
-        return trainer.run()
-
-
-def _with_known_precision(recipe: Recipe, out: Path, is_begun: bool, world: World) -> Recipe:
-    """``auto`` replaced by what all processes multiply fast, or by what the run began with."""
-    if recipe.train.precision != "auto":
-        return recipe
-    if is_begun:
-        known = read_run(out)[0].train.precision
-    else:
-        is_fast = all(world.values(int(multiplies_bfloat16_fast(world.device))))
-        known = "bfloat16" if is_fast else "float32"
-    if world.is_main:
-        print(f"train.precision = auto: this run uses {known}", file=sys.stderr)
-    return replace(recipe, train=replace(recipe.train, precision=known))
 
 
 class Trainer:

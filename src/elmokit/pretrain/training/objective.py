@@ -17,8 +17,8 @@ from torch.autograd.function import once_differentiable
 
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.kernels.compiled.lstm_step import compiled_steps
-from elmokit.model.kernels.lstm_kernel import Workspace
 from elmokit.model.kernels.lstm_step import PLAIN
+from elmokit.model.kernels.lstm_training import Workspace
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
 from elmokit.model.two_directions import run_both

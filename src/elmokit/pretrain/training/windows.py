@@ -9,6 +9,9 @@ run can be resumed anywhere; nothing is made token by token.
     backward  reads     </S> w3 w2 w1      predicts  w3 w2 w1 <S>
 """
 
+import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.errors import InputError
+from elmokit.pretrain.config import TrainConfig
 from elmokit.pretrain.corpus.corpus import Split
 
 Ints = npt.NDArray[np.int64]
@@ -129,3 +133,44 @@ class Windows:
     def as_target(self, types: Ints) -> Ints:
         """Vocabulary ids of word types; ``<UNK>`` for those outside the vocabulary."""
         return np.where(types < self.num_words, types, UNKNOWN)
+
+
+class Budget:
+    """How many steps a run may take, and which window each one reads.
+
+    As ``num_epochs``, ``max_tokens`` and ``skip_tokens`` say.
+    """
+
+    def __init__(self, windows: Windows, config: TrainConfig) -> None:
+        self.tokens_per_step = config.batch_size * config.window
+        self.skipped_steps = config.skip_tokens // self.tokens_per_step
+        num_epochs = math.ceil(config.num_epochs)
+        self.epoch_steps = [windows.full_steps(epoch) for epoch in range(num_epochs)]
+        if min(self.epoch_steps) == 0:
+            raise InputError(
+                f"the training text is too short for {config.batch_size} streams of windows of "
+                f"{config.window} tokens: lower train.batch_size or train.window"
+            )
+        unused = num_epochs - config.num_epochs
+        total = sum(self.epoch_steps) - int(unused * self.epoch_steps[-1]) - self.skipped_steps
+        if self.skipped_steps and total < 1:
+            raise InputError(
+                f"train.skip_tokens = {config.skip_tokens:,} leaves nothing of the "
+                f"{config.num_epochs:g} epochs to train on"
+            )
+        if config.max_tokens is not None:
+            total = min(total, -(-config.max_tokens // self.tokens_per_step))
+        self.total_steps = max(1, total)
+
+    def positions(self, done: int) -> Iterator[tuple[int, int]]:
+        """(epoch, step in it) of every step that is left after ``done`` steps."""
+        every = (
+            (epoch, step) for epoch, steps in enumerate(self.epoch_steps) for step in range(steps)
+        )
+        return itertools.islice(
+            every, self.skipped_steps + done, self.skipped_steps + max(done, self.total_steps)
+        )
+
+    def epoch(self, step: int) -> float:
+        """How often the text has been read after ``step`` steps."""
+        return (self.skipped_steps + step) / self.epoch_steps[0]

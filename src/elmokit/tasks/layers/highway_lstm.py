@@ -6,7 +6,7 @@
 
 r lets a layer's input through, so that eight layers train; z is one dropout mask per sentence
 and layer, the same at every step (variational dropout). Rows are packed as in
-``model/kernels/lstm_kernel``: step 0 of every sentence, then step 1, ..., so padding is never
+``model/kernels/lstm_inference``: step 0 of every sentence, then step 1, ..., so padding is never
 computed.
 """
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from elmokit.model.kernels.lstm_kernel import LstmFunction
+from elmokit.model.kernels.lstm_training import LstmFunction
 from elmokit.model.packing import pack
 
 aten = torch.ops.aten

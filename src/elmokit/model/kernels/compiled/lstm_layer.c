@@ -1,5 +1,6 @@
 /* LSTM layers over all steps of a packed batch of few rows: the compiled twin of run_packed in
-   ../lstm_kernel.py, for one layer or for all of a direction in one call. Such a step waits for its weights, so they may be narrow: see ../narrow.py. */
+   ../lstm_inference.py, for one layer or for all of a direction in one call. Such a step waits for
+   its weights, so they may be narrow: see ../lstm_weights.py. */
 
 #include <pthread.h>
 

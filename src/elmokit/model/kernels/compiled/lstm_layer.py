@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from elmokit.model.kernels.compiled.build import COUNT, NUMBER, POINTER, address, library
-from elmokit.model.kernels.lstm_weights import NarrowWeights
-from elmokit.model.kernels.narrow import NarrowMatrix, Precision
+from elmokit.model.kernels.lstm_weights import NarrowMatrix, NarrowWeights, Precision
 
 DEFINES: dict[Precision, tuple[str, ...]] = {
     "float32": (),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from elmokit.model.kernels.narrow import Precision, narrow
+from elmokit.model.kernels.lstm_weights import Precision, narrow
 
 LARGEST_ERROR: dict[Precision, float] = {"float32": 0.0, "bfloat16": 2**-8, "int8": 0.5 / 127}
 """Of a number, as a share of itself (bfloat16) or of the largest in its column (int8)."""
