@@ -18,6 +18,7 @@ from elmokit.pretrain.training import loop
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
 from elmokit.pretrain.training.initial_weights import (
     begin_with_vectors,
+    first_context_loss,
     first_weights,
     log_frequencies,
     random_start,
@@ -132,3 +133,18 @@ def test_vectors_that_share_no_word_with_the_corpus_are_refused(tiny: Corpus) ->
     vectors = StaticVectors(["zebra"], np.ones((1, 3), dtype=np.float32), "zoo.txt")
     with pytest.raises(InputError, match=r"zoo\.txt: has no vector for any word"):
         begin_with_vectors(bilm, softmax, tiny, vectors, num_steps=1)
+
+
+def test_the_context_loss_knows_words_by_their_static_vectors(tiny: Corpus, tmp_path: Path) -> None:
+    first, second = tiny.vocabulary.words[3:5]
+    file = tmp_path / "vectors.txt"
+    file.write_text(f"{first} 1 2 3\n{second} 5 4 3\n")
+    loss = first_context_loss(tiny_recipe(context=0.3, vectors=str(file)), tiny)
+    assert loss is not None and loss.vectors is not None
+    assert loss.vectors.shape == (len(tiny.vocabulary), 3)
+    assert loss.vectors.any(dim=1).nonzero()[:, 0].tolist() == [3, 4]
+    torch.testing.assert_close(loss.vectors[3], -loss.vectors[4])  # centred
+    assert [tuple(weight.shape) for weight in loss.weights] == [(3, 7), (3, 7)]
+    plain = first_context_loss(tiny_recipe(context=0.3), tiny)
+    assert plain is not None and plain.vectors is None
+    assert first_context_loss(tiny_recipe(), tiny) is None

@@ -54,10 +54,11 @@ def test_training_lowers_the_held_out_perplexity(
     assert events[-1]["mean_perplexity"] < events[0]["mean_perplexity"]
 
 
+@pytest.mark.parametrize("context", [0.0, 0.3])
 def test_a_run_in_two_pieces_is_bit_identical_to_one_in_one(
-    tiny_data: Path, tmp_path: Path
+    tiny_data: Path, tmp_path: Path, context: float
 ) -> None:
-    recipe = tiny_recipe(num_epochs=1.5, dropout=0.2)
+    recipe = tiny_recipe(num_epochs=1.5, dropout=0.2, context=context)
     train(recipe, tiny_data, tmp_path / "whole")
     whole = read_log(tmp_path / "whole" / "log.jsonl")
     # The first piece: the same run, cut off by removing what came after a middle checkpoint.

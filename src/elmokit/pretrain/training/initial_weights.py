@@ -12,6 +12,7 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
 from elmokit.pretrain.config import Recipe, with_word_table
 from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.training.context_loss import ContextLoss
 from elmokit.pretrain.training.widening import widen_cells
 from elmokit.pretrain.training.windows import BEGIN, END, UNKNOWN
 from elmokit.progress import meter
@@ -60,17 +61,17 @@ def log_frequencies(corpus: Corpus) -> Tensor:
     return (counts.log() - counts.sum().log() + math.log(num_words)).float()
 
 
-def context_vectors(recipe: Recipe, corpus: Corpus) -> Tensor | None:
-    """(V, E): the static vectors ``train.vectors`` of the corpus's words, zeros where one lacks."""
-    if not recipe.train.vectors:
+def first_context_loss(recipe: Recipe, corpus: Corpus) -> ContextLoss | None:
+    """What ``train.context`` asks for; its words are known by ``train.vectors``, if given."""
+    train, width = recipe.train, recipe.model.lstm.projection_dim
+    if not train.context:
         return None
-    vectors = read_static_vectors(Path(recipe.train.vectors))
-    rows = [vectors.row(word) for word in corpus.vocabulary.words]
-    known = torch.tensor([row is not None for row in rows])
-    chosen = torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
-    found = torch.zeros(len(rows), vectors.dim)
-    found[known] = _standardised(chosen)
-    return found
+    if not train.vectors:
+        return ContextLoss(width, train.context)
+    known, chosen = _vectors_of_words(corpus, read_static_vectors(Path(train.vectors)))
+    vectors = torch.zeros(len(corpus.vocabulary), chosen.shape[1])  # zeros: says nothing
+    vectors[known] = _standardised(chosen)
+    return ContextLoss(width, train.context, vectors)
 
 
 def begin_with_vectors(
@@ -84,17 +85,22 @@ def begin_with_vectors(
 
     Returns how many words of the vocabulary have a vector.
     """
-    rows = [vectors.row(word) for word in corpus.vocabulary.words]
-    known = torch.tensor([number for number, row in enumerate(rows) if row is not None])
-    if len(known) == 0:
-        raise InputError(f"{vectors.source}: has no vector for any word of {corpus.path}")
-    chosen = torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
+    known, chosen = _vectors_of_words(corpus, vectors)
     turned = _standardised(chosen) @ _rotation(vectors.dim, softmax.weight.shape[1])  # (K, P)
     with torch.no_grad():
         softmax.weight[known] = turned / turned.norm(dim=1).mean()
     goals = turned * (_TOKEN_RMS / turned.pow(2).mean().sqrt())
     _fit_encoder(bilm, corpus, known, goals, num_steps)
     return len(known)
+
+
+def _vectors_of_words(corpus: Corpus, vectors: StaticVectors) -> tuple[Tensor, Tensor]:
+    """The ids (K,) of the words that have a vector, and their vectors (K, E)."""
+    rows = [vectors.row(word) for word in corpus.vocabulary.words]
+    known = torch.tensor([number for number, row in enumerate(rows) if row is not None])
+    if len(known) == 0:
+        raise InputError(f"{vectors.source}: has no vector for any word of {corpus.path}")
+    return known, torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
 
 
 def _standardised(vectors: Tensor) -> Tensor:

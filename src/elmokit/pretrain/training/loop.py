@@ -20,9 +20,8 @@ from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by_kind
 from elmokit.pretrain.training.averaging import AveragedWeights
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
-from elmokit.pretrain.training.context_loss import ContextLoss
 from elmokit.pretrain.training.distributed import World, local_lanes
-from elmokit.pretrain.training.initial_weights import context_vectors
+from elmokit.pretrain.training.initial_weights import first_context_loss
 from elmokit.pretrain.training.objective import Objective, StepResult
 from elmokit.pretrain.training.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.training.run_folder import (
@@ -69,13 +68,9 @@ class Trainer:
         )
         self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
         self.budget = Budget(windows, config)
-        self.context_loss = (
-            ContextLoss(
-                recipe.model.lstm.projection_dim, config.context, context_vectors(recipe, corpus)
-            ).to(world.device)
-            if config.context
-            else None
-        )
+        self.context_loss = first_context_loss(recipe, corpus)
+        if self.context_loss is not None:
+            self.context_loss.to(world.device)
         self.objective: nn.Module = Objective(
             bilm,
             softmax,
