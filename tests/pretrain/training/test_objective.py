@@ -133,6 +133,7 @@ def test_the_context_loss_adds_its_gradient_and_leaves_the_softmax_alone(
 def plain_context_loss(top: Tensor, softmax: Softmax, words: Tensor, matrix: Tensor) -> Tensor:
     """One state after another: which of the streams do the words around it belong to?"""
     rows, num_words = softmax.weight.detach(), len(softmax.bias)
+    length = top.norm(dim=2).square().mean().sqrt()
     losses = []
     for step in range(len(top)):
         around = []
@@ -146,7 +147,8 @@ def plain_context_loss(top: Tensor, softmax: Softmax, words: Tensor, matrix: Ten
         centred = torch.stack(around) - torch.stack(around).mean(dim=0)
         for lane in range(top.shape[1]):
             cosines = torch.cosine_similarity(top[step, lane], centred @ matrix)
-            losses.append(-torch.log_softmax(cosines / 0.1, dim=0)[lane])
+            points = cosines * top[step, lane].norm() / length
+            losses.append(-torch.log_softmax(points / 0.1, dim=0)[lane])
     return torch.stack(losses).mean()
 
 

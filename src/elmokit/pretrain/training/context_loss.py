@@ -1,9 +1,9 @@
 """A second loss in training: the state at a word shall tell which words stand around it.
 
 A language model's state follows what comes next, and hardly what the text is about. Here the state
-of each stream has to point (by cosine) to the words around it rather than to those around the other
-streams of the batch. No matrix stands between the state and that cosine, so the vectors themselves
-become alike where the words around them are.
+of each stream has to point to the words around it rather than to those around the other streams of
+the batch. No matrix stands between the state and that comparison, so the vectors themselves become
+alike where the words around them are.
 """
 
 import math
@@ -46,7 +46,9 @@ class ContextLoss(nn.Module):
         around = words.sum(dim=0) - nn.functional.pad(words[:-1], (0, 0, 0, 0, 1, 0))
         around = around - around.mean(dim=1, keepdim=True)  # what all streams share tells nothing
         around = nn.functional.normalize(around @ self.weights[side], dim=2)
-        pointed = nn.functional.normalize(states.view(len(words), num_lanes, -1), dim=2)
+        # Lengths stay: a state that knows little of what is around it points weakly.
+        length = states.square().sum(dim=1).mean().sqrt()
+        pointed = states.view(len(words), num_lanes, -1) / length
         logits = pointed @ around.transpose(1, 2) / TEMPERATURE  # (T, B, B)
         own = torch.arange(num_lanes, device=states.device).repeat(len(logits))
         return nn.functional.cross_entropy(logits.flatten(0, 1), own)
