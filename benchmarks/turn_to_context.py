@@ -1,0 +1,123 @@
+"""Turn a model's states so that cosines follow the context more, without changing a prediction.
+
+    python benchmarks/turn_to_context.py MODEL --share 0.5 --data CORPUS --vectors GLOVE --out OUT
+
+Every state h, a row of P numbers, becomes h A with one invertible matrix A for both layers and both
+directions. What reads a state (recurrent matrices, the second layer, the softmax) is multiplied by
+A's inverse, so the language model is the same function of its text; only lengths and angles of the
+vectors differ. A A^T is (1 - SHARE) of the identity and SHARE of the quadratic form by which states
+of the top layer best predict the words around them (linear regression on held-out sentences of
+CORPUS; words as in ``train.context``, half whitened). See "Turned states" in
+docs/reference/decisions.md.
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from elmokit.embed.embedder import Embedder
+from elmokit.embed.warm_start import settle
+from elmokit.errors import InputError
+from elmokit.pretrain.config import read_recipe
+from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.export import SETTLED_BY, first_sentences
+from elmokit.pretrain.training.initial_weights import first_context_loss
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import PretrainedModel
+
+SHORTEST, LONGEST = 8, 30
+"""Sentences of other lengths tell little of a word's context, or too much."""
+RIDGE = 0.01
+WHITENING = 0.25
+"""0 leaves what contexts have most in common as it is, 0.5 gives each direction the same weight."""
+
+
+def contexts(sentences: list[list[str]], vectors: Tensor, rows: dict[str, int]) -> Tensor:
+    """(N, E), one row per token: the summed vectors of the other words of its sentence."""
+    found = []
+    for sentence in sentences:
+        words = torch.stack(
+            [vectors[rows[word]] if word in rows else vectors[0] * 0 for word in sentence]
+        )
+        found.append(words.sum(dim=0) - words)
+    around = torch.cat(found)
+    around = around - around.mean(dim=0)
+    values, directions = torch.linalg.eigh(around.T @ around / len(around))
+    whitened: Tensor = around @ (directions * values.clamp(min=1e-4 * values[-1]) ** -WHITENING)
+    return whitened
+
+
+def context_form(states: Tensor, around: Tensor) -> tuple[Tensor, Tensor]:
+    """The form (P, P) by which ``states`` (N, P) predict ``around``, and their covariance."""
+    states = states - states.mean(dim=0)
+    covariance = states.T @ states / len(states)
+    ridge = RIDGE * covariance.diagonal().mean() * torch.eye(len(covariance))
+    found = torch.linalg.solve(covariance + ridge, states.T @ around / len(states))  # (P, E)
+    return found @ found.T, covariance
+
+
+def square_root(form: Tensor) -> Tensor:
+    """The symmetric root of a positive definite matrix."""
+    values, vectors = torch.linalg.eigh(form)
+    root: Tensor = (vectors * values.clamp(min=0).sqrt()) @ vectors.T
+    return root
+
+
+@torch.no_grad()
+def turn(model: PretrainedModel, matrix: Tensor) -> None:
+    """Multiply all states by ``matrix`` (P, P), and what reads them by its inverse."""
+    inverse = torch.linalg.inv(matrix)
+    if model.output_words is not None:
+        softmax = model.output_words.softmax.weight
+        softmax.copy_(softmax.double() @ inverse.T)
+    for stack in (model.bilm.forward_lstm, model.bilm.backward_lstm):
+        for name, weight in stack.named_parameters():
+            if name.endswith("projection"):
+                weight.copy_(weight.double() @ matrix)
+            elif name.endswith("hidden_weight") or name == "layers.1.input_weight":
+                weight.copy_(inverse @ weight.double())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("--share", type=float, default=0.5)
+    parser.add_argument("--sentences", type=int, default=20_000)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--vectors", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    model, corpus = load_pretrained(options.model), Corpus.open(options.data)
+    width = model.config.lstm.projection_dim
+    settings = ["train.context=1", f"train.vectors={options.vectors}"]
+    loss = first_context_loss(read_recipe("small", settings), corpus)
+    if loss is None or model.output_words is None:
+        raise InputError(f"{options.model}: has no softmax")
+    vectors = loss.weighted_vectors(model.output_words.softmax.weight.detach(), None).double()
+    sentences = [
+        sentence
+        for sentence in first_sentences(corpus, options.sentences)
+        if SHORTEST <= len(sentence) <= LONGEST
+    ]
+    rows = {word: number for number, word in enumerate(corpus.vocabulary.words)}
+    around = contexts(sentences, vectors, rows)
+    top = torch.cat(
+        [torch.from_numpy(layers[-1]).double() for layers in Embedder(model).layers(sentences)]
+    )  # (N, 2P)
+    forward, forward_covariance = context_form(top[:, :width], around)
+    backward, backward_covariance = context_form(top[:, width:], around)
+    form, covariance = forward + backward, forward_covariance + backward_covariance
+    form *= covariance.trace() / (form @ covariance).trace()  # the states keep their mean length
+    matrix = square_root((1 - options.share) * torch.eye(width) + options.share * form)
+    turn(model, matrix)
+    model.settled = settle(Embedder(model), first_sentences(corpus, SETTLED_BY))
+    write_native(model, options.out, "float16")
+    sizes = torch.linalg.svdvals(matrix)
+    print(f"wrote {options.out}; singular values {sizes[0]:.2f} to {sizes[-1]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
