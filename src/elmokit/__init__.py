@@ -97,7 +97,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when first used, so that ``elmokit --help`` need not load torch."""
+    """Import public names on first use, so that ``elmokit --help`` does not load torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'elmokit' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -1,6 +1,6 @@
-"""Frozen dataclasses: the only truth about a model's shape. JSON beside weights, TOML for people.
+"""Frozen dataclasses that define a model's shape; stored as JSON beside weights, TOML in recipes.
 
-Every dataclass checks itself when it is built, so a model or a run that exists is a valid one.
+Every dataclass validates itself when it is built, so an existing config is always valid.
 """
 
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ from elmokit.errors import InputError
 MOST_LAYERS = 64
 MOST_FILTER_GROUPS = 64
 WIDEST = 1 << 16
-"""Of cells, projections, filters and vectors: 16 times the published sizes."""
+"""The maximum of cells, projections, filters and vector widths: 16 times the published sizes."""
 MOST_CHARACTERS = 1 << 12
-"""Per token."""
+"""The maximum number of characters per token."""
 MOST_ROWS = 1 << 26
-"""Of a table of characters or words."""
+"""The maximum number of rows of a table of characters or words."""
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse a setting with a sentence that names it."""
+    """Raise ``InputError`` with ``message`` unless the condition holds."""
     if not condition:
         raise InputError(message)
 
 
 def require_at_most(name: str, value: int, limit: int) -> None:
-    """Refuse a size that no model has: files of strangers are not to exhaust memory."""
+    """Reject an implausible size, so that an untrusted file cannot exhaust memory."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     require(is_whole, f"{name} must be a whole number, got {value!r}")
     require(value <= limit, f"{name} must be at most {limit:,}, got {value:,}")
@@ -57,7 +57,10 @@ class CharCnnConfig:
         require_at_most("char_cnn.num_highway", self.num_highway, MOST_LAYERS)
         require_at_most("char_cnn.embedding_dim", self.embedding_dim, WIDEST)
         require_at_most("char_cnn.num_characters", self.num_characters, MOST_ROWS)
-        require(self.embedding_dim >= 1, "char_cnn.embedding_dim must be at least 1")
+        require(
+            self.embedding_dim >= 1,
+            f"char_cnn.embedding_dim must be at least 1, got {self.embedding_dim}",
+        )
         for width, number in self.filters:
             require_at_most("the width of char_cnn.filters", width, MOST_CHARACTERS)
             require_at_most("the number of char_cnn.filters", number, WIDEST)
@@ -66,12 +69,20 @@ class CharCnnConfig:
                 f"char_cnn.filters: width and number must be at least 1, got [{width}, {number}]",
             )
         require_at_most("the number of char_cnn.filters", self.num_filters, WIDEST)
+        widest = max(width for width, _ in self.filters)
         require(
-            max(width for width, _ in self.filters) <= self.max_characters,
-            f"char_cnn.filters: widest filter exceeds max_characters = {self.max_characters}",
+            widest <= self.max_characters,
+            f"char_cnn.filters: the widest filter ({widest}) exceeds max_characters = "
+            f"{self.max_characters}",
         )
-        require(self.max_characters >= 3, "char_cnn.max_characters must be at least 3")
-        require(self.num_highway >= 0, "char_cnn.num_highway must not be negative")
+        require(
+            self.max_characters >= 3,
+            f"char_cnn.max_characters must be at least 3, got {self.max_characters}",
+        )
+        require(
+            self.num_highway >= 0,
+            f"char_cnn.num_highway must not be negative, got {self.num_highway}",
+        )
         require(
             self.activation in ("relu", "tanh"),
             f"char_cnn.activation must be relu or tanh, got {self.activation!r}",
@@ -79,13 +90,13 @@ class CharCnnConfig:
 
     @property
     def num_filters(self) -> int:
-        """The filters of all widths together: F, the width of the CNN's output."""
+        """F: the number of filters of all widths, which is the width of the CNN's output."""
         return sum(number for _, number in self.filters)
 
 
 @dataclass(frozen=True)
 class WordTableConfig:
-    """A table of word vectors: instead of the character CNN, or (many languages) beside it."""
+    """A table of word vectors, instead of the character CNN or (ELMoForManyLangs) beside it."""
 
     num_words: int
     dim: int
@@ -141,9 +152,9 @@ class ModelConfig:
     char_cnn: CharCnnConfig | None = field(default_factory=CharCnnConfig)
     words: WordTableConfig | None = None
     characters: CharacterScheme = "utf8"
-    """utf8: bytes, as bilm-tf; unicode: code points from a dictionary, as ELMoForManyLangs."""
+    """utf8: bytes (bilm-tf); unicode: code points from a dictionary (ELMoForManyLangs)."""
     has_token_projection: bool = True
-    """Linear layer from the features of a token to P; only absent when the widths agree."""
+    """A linear layer from the features of a token to P; may be False only if the widths agree."""
 
     def __post_init__(self) -> None:
         require(

@@ -13,21 +13,21 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def usable_device(name: str | torch.device) -> torch.device:
-    """The device of that name, if this torch on this machine can use it.
+    """The device of that name; raises ``InputError`` if torch cannot use it on this machine.
 
-    ``auto`` is the first GPU that torch can use, else the CPU.
+    ``auto`` is the first GPU that torch can use, otherwise the CPU.
     """
     if name == AUTO:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:  # torch has no one type for it
+    except (RuntimeError, AssertionError) as error:  # torch raises either
         reason = str(error).splitlines()[0]
         raise InputError(f"device {name}: cannot be used here ({reason}); use cpu") from None
 
 
 def multiplies_bfloat16_fast(device: torch.device) -> bool:
-    """Whether the device has instructions for bfloat16 products; without, they are very slow."""
+    """Whether the device has instructions for bfloat16 products, which are very slow otherwise."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
     return device.type == "cpu" and not {"avx512_bf16", "amx_bf16"}.isdisjoint(_cpu_flags())
@@ -39,14 +39,14 @@ def multiplies_int16_fast(device: torch.device) -> bool:
 
 
 def require_num_threads(num_threads: int | None) -> None:
-    """Refuse a number of threads below 1; None leaves the choice to PyTorch."""
+    """Reject a number of threads below 1; None leaves the choice to PyTorch."""
     if num_threads is not None and num_threads < 1:
         raise InputError(f"num_threads must be at least 1, got {num_threads}")
 
 
 @contextmanager
 def limited_threads(num_threads: int | None) -> Iterator[None]:
-    """At most ``num_threads`` in this thread; afterwards as many as before. None: as it is."""
+    """Limit PyTorch to ``num_threads`` inside the block; None changes nothing."""
     before = torch.get_num_threads()
     if num_threads is None or num_threads == before:
         yield
@@ -59,7 +59,7 @@ def limited_threads(num_threads: int | None) -> Iterator[None]:
 
 
 def _cpu_flags() -> set[str]:
-    """What Linux says about an x86 processor; empty elsewhere."""
+    """The flags that Linux reports for an x86 processor; empty elsewhere."""
     try:
         lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The one exception that a user should ever see: bad input, reported in one sentence."""
+"""The only exception that users should see: bad input, reported in one sentence."""
 
 _LONGEST_MESSAGE = 2000
 
@@ -6,12 +6,12 @@ _LONGEST_MESSAGE = 2000
 class InputError(ValueError):
     """Something the user gave cannot be used; the message names it, the reason and the cure.
 
-    The command line prints the message alone and exits with status 1. Anything else that
-    escapes is a defect of elmokit and keeps its traceback.
+    The command line prints only the message and exits with status 1. Any other exception is a bug
+    in elmokit and keeps its traceback.
     """
 
     def __init__(self, message: str = "") -> None:
-        """A message that quotes a huge value is cut in the middle: the cure stands at its end."""
+        """Cut a message that quotes a huge value in the middle: the cure is at its end."""
         if len(message) > _LONGEST_MESSAGE:
             half = _LONGEST_MESSAGE // 2
             message = f"{message[:half]} ... {message[-half:]}"
@@ -19,14 +19,14 @@ class InputError(ValueError):
 
 
 def in_one_sentence(error: InputError | OSError) -> str:
-    """What a user is told of an error that is no defect of elmokit."""
+    """The message for an error that is not a bug in elmokit."""
     if isinstance(error, OSError):
         return f"{error.filename or 'the system'}: {error.strerror or error}"
     return str(error)
 
 
 def reason_of(error: BaseException) -> str:
-    """The first line of what another library says, or the name of its error, bounded in length."""
+    """The first line of another library's message, or the name of its error, bounded in length."""
     lines = str(error).splitlines()
     return (lines[0][:200] if lines else "") or type(error).__name__
 

@@ -32,7 +32,7 @@ STYLE: Any = {
 
 
 def can_draw() -> bool:
-    """Is matplotlib installed?"""
+    """Whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
@@ -42,7 +42,7 @@ def new_figure(
 ) -> "Iterator[Figure]":
     """An empty figure in elmokit's style, ``width`` by ``height`` inches.
 
-    ``purpose`` says what needs matplotlib, in the error raised where it is not installed.
+    ``purpose`` says what needs matplotlib, in the error raised if it is not installed.
     """
     try:
         import matplotlib

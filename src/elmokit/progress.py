@@ -13,7 +13,7 @@ LINE_EVERY_SECONDS = 10.0
 
 
 class Meter:
-    """Counts work done; ``advance`` is all that the work itself has to call."""
+    """Counts work done; the work itself only has to call ``advance``."""
 
     def __init__(self, title: str, unit: str, total: int | None) -> None:
         self.title = title
@@ -24,7 +24,7 @@ class Meter:
 
     @property
     def rate(self) -> float:
-        """Units a second since the start."""
+        """Units per second since the start."""
         return self.done / max(time.monotonic() - self.started, 1e-9)
 
     def advance(self, amount: int = 1, note: str = "") -> None:
@@ -71,7 +71,7 @@ def meter(title: str, unit: str, total: int | None = None, quiet: bool = False) 
     if quiet:
         yield Meter(title, unit, total)
     elif sys.stderr.isatty():
-        # Imported only for a terminal: a pipe should not wait for it.
+        # Imported only for a terminal, because the import is slow.
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

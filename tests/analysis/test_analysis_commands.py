@@ -219,7 +219,7 @@ def test_tasks_then_efficiency_then_transfer(  # type: ignore[no-untyped-def]
     tune = ("--tune", "train.batch_size=2", "--tune", "train.window=4")
     status, out, _ = run("analyse", "transfer", *task_options, *tune)
     assert status == 0
-    assert "no training sentences; SNLI has 2." in out
+    assert "not training sentences; SNLI has 2." in out
     status, _, complaint = run("analyse", "tasks", *task_options, "--minutes", 1)
     assert status == 1
     assert "holds the run entailment-baseline-1 with other settings ([fit])" in complaint

@@ -179,7 +179,7 @@ def test_a_model_is_settled_on_ones_own_text(model: Path, tmp_path: Path) -> Non
 
 def test_convert_refuses_what_a_format_cannot_hold(model: Path, tmp_path: Path) -> None:
     result = run("convert", model, tmp_path / "tf", "--float16")
-    assert "belongs to the native format" in str(result.exception)
+    assert "needs the native format" in str(result.exception)
     result = run("convert", model, tmp_path / "tf", "--to", "onnx")
     assert "--format must be native or bilm-tf" in str(result.exception)
 

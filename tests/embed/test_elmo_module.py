@@ -139,7 +139,7 @@ def test_a_compiled_mix_still_drops_in_training() -> None:
 
 
 def test_another_number_of_layers_is_refused() -> None:
-    with pytest.raises(ValueError, match="this mix weighs 3 layers, got 2"):
+    with pytest.raises(ValueError, match="expected 3 layers, got 2"):
         ScalarMix(3)(torch.zeros(1, 2, 4, 5))
     with pytest.raises(ValueError, match="initial_weights must have 3 values, got 2"):
         Elmo(small_bilm(), initial_weights=[0.0, 1.0])

@@ -295,7 +295,7 @@ def test_calls_of_other_libraries_name_ours(elmo: Embedder) -> None:
         elmo.encode(["a"])
     with pytest.raises(AttributeError, match=r"has no 'nonsense'$"):
         _ = elmo.nonsense
-    with pytest.raises(InputError, match="an Embedder is not called: use embed"):
+    with pytest.raises(InputError, match="an Embedder is not callable: use embed"):
         elmo(["a"])
 
 

@@ -95,7 +95,7 @@ def test_the_module_of_a_task_takes_a_precision(precision: Precision) -> None:
 
 
 def test_a_trainable_model_must_be_exact() -> None:
-    with pytest.raises(InputError, match="trainable biLM has float32 weights"):
+    with pytest.raises(InputError, match="trainable biLM needs float32 weights"):
         Elmo(embedder().bilm, trainable=True, precision="int8")
 
 

@@ -143,7 +143,7 @@ def test_what_cannot_work_is_said_in_one_sentence(
     ]:
         with pytest.raises(InputError, match=message):
             run_embed_on_ray(list(map(str, arguments)), out, options, **settings)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="--protein does not go with --ray"):
+    with pytest.raises(InputError, match="--protein cannot be combined with --ray"):
         run_embed_on_ray([str(texts)], out, EmbedOptions(protein=True))
     with pytest.raises(InputError, match="got '0,1'"):
         run_embed_on_ray([str(texts)], out, EmbedOptions(model=str(model), layers="0,1"))

@@ -126,7 +126,7 @@ def test_the_trainer_trains_it(model: Path, tmp_path: Path) -> None:
 def test_pairs_and_bad_settings_are_refused(model: Path) -> None:
     with pytest.raises(InputError, match="single texts, not pairs"):
         ElmoModule(model).preprocess([("a", "b")])
-    with pytest.raises(InputError, match="pooled by mean, max or ends"):
+    with pytest.raises(InputError, match="pooling must be mean, max or ends"):
         ElmoModule(model, pooling="cls")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="mix asks for layer 3"):
         ElmoModule(model, mix=3)

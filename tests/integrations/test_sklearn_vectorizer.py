@@ -116,9 +116,9 @@ def test_columns_are_named_for_pandas(model: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mix": 7}, "layers 0 to 2, mix asks for layer 7"),
+        ({"mix": 7}, "layers 0 to 2, but mix asks for layer 7"),
         ({"mix": "best"}, "got 'best'"),
-        ({"pooling": "first"}, "pooled by mean, max or ends, got 'first'"),
+        ({"pooling": "first"}, "pooling must be mean, max or ends, got 'first'"),
         ({"start": "cold"}, "start must be fresh"),
         ({"model": "no-such-model"}, "no-such-model: there is no such file"),
     ],

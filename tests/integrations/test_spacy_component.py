@@ -131,9 +131,9 @@ def test_docs_whose_tokens_have_changed_are_refused(model: Path) -> None:
 
 def test_what_has_not_run_is_named(model: Path) -> None:
     doc = pipeline(model)("The cat sat.")
-    with pytest.raises(InputError, match="'elmokit' with layers=True has not run"):
+    with pytest.raises(InputError, match="run the component 'elmokit' with layers=True"):
         _ = doc[0]._.elmo_layers
-    with pytest.raises(InputError, match="'elmokit' has not run"):
+    with pytest.raises(InputError, match="run the component 'elmokit' on it"):
         _ = spacy.blank("en")("The cat sat.")[0]._.elmo
 
 

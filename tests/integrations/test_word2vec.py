@@ -136,11 +136,11 @@ def test_the_command_writes_and_says_so(model: Path, text: Path, tmp_path: Path)
 def test_what_cannot_be_done_is_said_before_any_work(
     model: Path, text: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"written as \.txt, \.vec, \.bin"):
+    with pytest.raises(InputError, match=r"must end in one of \.txt, \.vec, \.bin"):
         run_static(model, [str(text)], tmp_path / "vectors.h5", OPTIONS)
     with pytest.raises(InputError, match="one layer or a mix of them, got '0,2'"):
         run_static(model, [str(text)], tmp_path / "vectors.txt", StaticOptions("0,2"))
-    with pytest.raises(InputError, match="a pipe does not allow"):
+    with pytest.raises(InputError, match="a pipe cannot do"):
         run_static(model, ["-"], tmp_path / "vectors.txt", OPTIONS)
     with pytest.raises(InputError, match="no word occurs 9 times"):
         run_static(model, [str(text)], tmp_path / "vectors.txt", StaticOptions(min_count=9))

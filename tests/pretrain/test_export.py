@@ -95,7 +95,7 @@ def test_prediction_fills_a_blank_from_both_sides(run: Path) -> None:
 
 
 def test_prediction_with_two_blanks_is_refused(run: Path) -> None:
-    with pytest.raises(InputError, match="more than one blank"):
+    with pytest.raises(InputError, match="there are 2 blanks"):
         predict(read_trained(run), "___ and ___")
 
 

@@ -53,7 +53,7 @@ def test_a_word_outside_the_vocabulary_is_no_evidence() -> None:
 
 
 def test_a_place_outside_the_sentence_is_refused() -> None:
-    with pytest.raises(InputError, match="there is no token 6 in a sentence of 6"):
+    with pytest.raises(InputError, match="place must be in 0 to 5, got 6"):
         substitutes(tiny_lm(), SENTENCE, 6)
 
 

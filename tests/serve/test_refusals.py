@@ -95,7 +95,7 @@ def test_too_many_tokens_are_413(client: TestClient) -> None:
     assert "tokens" in refused(client, 413, json={"input": ["a"] * 101})
     assert "tokens" in refused(client, 413, json={"input": ["a b c d e f"] * 20})
     message = refused(client, 413, json={"input": "a " * 41})
-    assert "a sentence may have 40 tokens" in message
+    assert "a sentence may have at most 40 tokens" in message
 
 
 def test_ten_thousand_tiny_sentences_are_answered_within_the_default_limits(

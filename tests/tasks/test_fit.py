@@ -144,7 +144,9 @@ def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
     saved = torch.load(tmp_path / "training.pt", weights_only=True)
     saved["state"]["best_colour"] = "red"
     torch.save(saved, tmp_path / "training.pt")
-    with pytest.raises(InputError, match=r"training\.pt: was left by another version of elmokit"):
+    with pytest.raises(
+        InputError, match=r"training\.pt: was written by an incompatible version of elmokit"
+    ):
         run(tmp_path)
 
 

@@ -43,7 +43,7 @@ def test_word2vec_binary_reads_back(tmp_path: Path) -> None:
 def test_truncated_binary_is_refused_with_its_count(tmp_path: Path) -> None:
     data = b"3 2\nthe " + struct.pack("<2f", 1e-30, 2e-30) + b"\ncat \x01"
     (tmp_path / "w2v.bin").write_bytes(data)
-    with pytest.raises(InputError, match="after 1 of the 3 vectors"):
+    with pytest.raises(InputError, match="after 1 of 3 vectors"):
         read_static_vectors(tmp_path / "w2v.bin")
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TaskRow(NamedTuple):
-    """A line of Table 1, test sets; ``reduction`` is that of the error, in percent."""
+    """A row of Table 1, on test sets; ``reduction`` is the relative error reduction in percent."""
 
     baseline: float
     elmo: float

@@ -1,4 +1,4 @@
-"""The ``elmokit`` command: one function per command, no logic; one file per group."""
+"""The ``elmokit`` command: one function per command, one file per group, and no logic."""
 
 import os
 import signal
@@ -40,10 +40,10 @@ def root(
 
 
 def tidy_up_when_terminated() -> None:
-    """A signal ends the command as an error does, so that nothing half-written is left.
+    """Make signals end the command like an error, so that no half-written files are left.
 
-    Not in the processes that a command starts: their parent tidies up. A signal that the user has
-    asked to ignore (``nohup``) stays ignored.
+    This does not apply to the processes that a command starts: their parent cleans up. A signal
+    that the user has asked to ignore (``nohup``) stays ignored.
     """
     parent = os.getpid()
 
@@ -60,13 +60,13 @@ def tidy_up_when_terminated() -> None:
 
 
 def _open_closed_streams() -> None:
-    """What is said to a stream that our starter has closed is said to nobody."""
+    """Discard what is written to standard streams that the calling program has closed."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def main() -> None:
-    """Run the command line; bad input becomes one sentence and exit status 1."""
+    """Run the command line; bad input gives a one-sentence message and exit status 1."""
     _open_closed_streams()
     tidy_up_when_terminated()
     # Each module adds its commands to ``app``, in the order in which --help shows them.

@@ -1,4 +1,4 @@
-"""Commands that look into the layers: ``elmokit analyse NAME``, one per table or figure."""
+"""Commands that analyse the layers: ``elmokit analyse NAME``, one per table or figure."""
 
 from pathlib import Path
 from typing import Annotated
@@ -117,7 +117,8 @@ def sense_separation(
 ) -> None:
     """Measure how well each layer separates the two main senses of SemCor's nouns and verbs.
 
-    Meant for choosing between models: SemCor is development data, no evaluation set is read.
+    This is meant for choosing between models: SemCor is development data, and no evaluation set is
+    read.
     """
     from elmokit.analysis.probes.sense_separation import (
         read_separation_data,

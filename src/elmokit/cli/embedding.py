@@ -248,8 +248,8 @@ def verify(
 ) -> None:
     """Compare the files of a model, a corpus or an index with their checksums.
 
-    Of a model, also print the statistics of its layers, and compare it with another program's
-    vectors. The exit status is 1 where a file is damaged or the vectors differ.
+    For a model, also print the statistics of its layers, and compare it with another program's
+    vectors. The exit status is 1 if a file is damaged or the vectors differ.
     """
     from elmokit.embed.load import load
     from elmokit.embed.verify.stored_files import check_stored

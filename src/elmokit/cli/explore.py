@@ -1,4 +1,4 @@
-"""The explorer: a page on which the uses of words can be looked at."""
+"""The explorer: a page for exploring the uses of words."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
 
 ONLY_WRITTEN = ("word", "sentence", "other_text", "static", "uses", "seed", "pretokenized", "title")
-"""Options that say what a written page holds; on a live page its reader decides."""
+"""Options for the content of a written page; on a live page, the user chooses it."""
 
 
 @app.command(rich_help_panel=WORDS)
@@ -60,17 +60,17 @@ def explore(
     uses: Annotated[
         int, typer.Option(min=2, help="Show at most this many uses of a word, sampled.")
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 1,
     pretokenized: Annotated[
         bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
     ] = False,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "elmokit explorer",
     device: Device = "cpu",
 ) -> None:
-    """Look at what words mean: their uses layer by layer, expected words, neighbours.
+    """Explore what words mean: their uses layer by layer, expected words, neighbours.
 
-    With -o a page is written that needs no server, no network and no other file. Without it a
-    server on this machine answers the page (extra serve), so that any word can be typed.
+    With -o, write a page that needs no server, no network and no other file. Without it, start a
+    server on this machine (extra serve), so that any word can be typed into the page.
     """
     if out is None:
         if unfit := [name for name in ONLY_WRITTEN if _is_given(context, name)]:

@@ -7,7 +7,7 @@ import typer.core
 
 
 def accepting(former: Mapping[str, str]) -> type[typer.core.TyperCommand]:
-    """For ``@app.command(cls=accepting({"--count": "--top"}))``: a former option and today's."""
+    """For ``@app.command(cls=accepting({"--count": "--top"}))``: former -> current option."""
 
     class Command(typer.core.TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

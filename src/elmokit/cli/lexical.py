@@ -40,10 +40,11 @@ def surprisal(
     ] = "fresh",
     words: Annotated[
         bool,
-        typer.Option("--words", help="One row per word of yours (between spaces), not per token."),
+        typer.Option("--words", help="One row per word (between spaces) instead of one per token."),
     ] = False,
     pretokenized: Annotated[
-        bool, typer.Option("--pretokenized", help="One sentence per line, tokens between spaces.")
+        bool,
+        typer.Option("--pretokenized", help="One sentence per line, tokens separated by spaces."),
     ] = False,
     unknown: Annotated[
         bool,
@@ -64,12 +65,12 @@ def surprisal(
     picture: Picture = None,
     *,
     compute: Compute,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Measure the surprisal of every token: forward, backward and combined, in bits.
 
     Each row also has the entropy of the prediction and the rank of the token. The full softmax is
-    used: the sum over a text is what `elmokit perplexity` counts.
+    used, so the sums agree with `elmokit perplexity`.
     """
     from elmokit.analysis.lm.surprisal_picture import draw_surprisal
     from elmokit.analysis.output.pictures import write_picture
@@ -98,12 +99,12 @@ def substitutes(
     sentence: Annotated[
         str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
     ],
-    top: Annotated[int, typer.Option("-n", "--top", min=1, help="How many words.")] = 10,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to list.")] = 10,
     *,
     output: Output,
     compute: Compute,
 ) -> None:
-    """List words that could stand in the place of a word, with and without it as evidence."""
+    """List words that could replace a word, with and without the word itself as evidence."""
     from elmokit.analysis.words.occurrences import find_marked
     from elmokit.analysis.words.substitutes_table import substitutes_picture, substitutes_table
     from elmokit.pretrain.substitutes import substitutes as run
@@ -131,14 +132,14 @@ def senses(
     model: Model = DEFAULT_MODEL,
     layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
     number: Annotated[
-        int | None, typer.Option(min=1, help="How many senses. Default: as the criterion finds.")
+        int | None, typer.Option(min=1, help="Number of senses. Default: chosen by --criterion.")
     ] = None,
-    max_senses: Annotated[int, typer.Option(min=1, help="The most senses to try.")] = 6,
+    max_senses: Annotated[int, typer.Option(min=1, help="Largest number of senses to try.")] = 6,
     criterion: Annotated[
-        Literal["bic", "silhouette"], typer.Option(help="What decides on the number of senses.")
+        Literal["bic", "silhouette"], typer.Option(help="How the number of senses is chosen.")
     ] = "bic",
     limit: Annotated[
-        int, typer.Option(min=10, help="Occurrences to cluster at most; more are sampled.")
+        int, typer.Option(min=10, help="Cluster at most this many occurrences, sampled.")
     ] = 500,
     pretokenized: Pretokenized = False,
     *,
@@ -191,20 +192,20 @@ def change(
     layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
     measure: Annotated[
         Literal["excess", "apd", "prt", "mean", "jsd"],
-        typer.Option(help="What words are ranked by; excess is APD above its floor."),
+        typer.Option(help="Measure that ranks the words; excess is APD above its floor."),
     ] = "excess",
     min_count: Annotated[
-        int, typer.Option(min=10, help="Without targets: words this frequent in both corpora.")
+        int, typer.Option(min=10, help="Without targets: minimum frequency in both corpora.")
     ] = 50,
     limit: Annotated[
-        int, typer.Option(min=10, help="Occurrences of a word from each corpus, at most.")
+        int, typer.Option(min=10, help="Maximum occurrences of a word from each corpus.")
     ] = 100,
     tokens: Annotated[
         int | None, typer.Option(min=1, help="Read at most this many tokens of each corpus.")
     ] = None,
-    pages: Annotated[int, typer.Option(min=0, help="Pages of the most changed words.")] = 50,
+    pages: Annotated[int, typer.Option(min=0, help="Number of word pages to write.")] = 50,
     language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
-    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Words to print.")] = 20,
+    top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 20,
     pretokenized: Pretokenized = False,
     *,
     output: Tables,
@@ -245,7 +246,7 @@ def change(
 Wsd = Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")]
 HalfOption = Annotated[
     Literal["dev", "test"],
-    typer.Option(help="Settings were chosen on dev; test is for reporting."),
+    typer.Option(help="Half of the data; settings were chosen on dev."),
 ]
 
 
@@ -256,7 +257,7 @@ def induction(
     *,
     data: Wsd,
     half: HalfOption = "test",
-    lemmas: Annotated[int | None, typer.Option(min=1, help="Fewer, for a quick look.")] = None,
+    lemmas: Annotated[int | None, typer.Option(min=1, help="Use fewer, for a quick look.")] = None,
     output: Output,
     compute: Compute,
 ) -> None:
@@ -281,7 +282,7 @@ def score_substitutes(
     *,
     data: Wsd,
     half: HalfOption = "test",
-    instances: Annotated[int, typer.Option(min=1, help="Words to look at, at most.")] = 1000,
+    instances: Annotated[int, typer.Option(min=1, help="Maximum number of words.")] = 1000,
     output: Tables,
     compute: Compute,
 ) -> None:
@@ -306,13 +307,13 @@ def pseudo_change(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
     model: Model = DEFAULT_MODEL,
     words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
-    occurrences: Annotated[int, typer.Option(min=10, help="Of each word on each side.")] = 30,
-    tokens: Annotated[int, typer.Option(min=1, help="Tokens to read, at most.")] = 1_000_000,
+    occurrences: Annotated[int, typer.Option(min=10, help="Occurrences per word and half.")] = 30,
+    tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens to read.")] = 1_000_000,
     *,
     output: Output,
     compute: Compute,
 ) -> None:
-    """Score measures of change where it is known: two words merged in known proportions."""
+    """Score measures of change on known changes: two words merged in known proportions."""
     from elmokit.analysis.semantic_change.pseudo_change import (
         pseudo_change_picture,
         pseudo_change_table,

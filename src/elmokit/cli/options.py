@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Model = Annotated[str, typer.Option("-m", "--model", help="Name or path of a model.")]
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 ..., or auto.")]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="With --ray: most workers. Default: one per CPU.")
+    int | None, typer.Option(min=1, help="With --ray: maximum workers. Default: one per CPU.")
 ]
 PrecisionOption = Annotated[
     str,
     typer.Option(
         "--precision",
-        help="Of the LSTMs' weights: float32 (exact), bfloat16, int8, or auto, the fastest on this "
-        "processor.",
+        help="Precision of the LSTMs' weights: float32 (exact), bfloat16, int8, or auto, the "
+        "fastest on this processor.",
     ),
 ]
 Picture = Annotated[
@@ -48,7 +48,7 @@ Json = Annotated[
 ]
 Markdown = Annotated[
     bool,
-    typer.Option("--markdown", help="Print tables as Markdown, as is done in a pipe."),
+    typer.Option("--markdown", help="Print tables as Markdown; the default in a pipe."),
 ]
 SeenOption = Annotated[
     list[str] | None,
@@ -63,12 +63,12 @@ SeenOption = Annotated[
 
 
 class Group:
-    """Options that always go together."""
+    """A group of options that always go together."""
 
 
 @dataclass(frozen=True)
 class Compute(Group):
-    """Where models run, and how exactly."""
+    """Where models run, and at which precision."""
 
     device: Device = "cpu"
     precision: PrecisionOption = "float32"
@@ -84,20 +84,20 @@ class Compute(Group):
         return self.models().encoder(name)
 
     def language_model(self, name: str) -> "PretrainedModel":
-        """The model with all that predicts words."""
+        """The model with its softmax, which predicts words."""
         known = DEFAULT_MODEL if name == "-" else name  # "-": the first edition's spelling
         return self.models(need_softmax=True).pretrained(known)
 
 
 @dataclass(frozen=True)
 class Tables(Group):
-    """What becomes of a result that is a table."""
+    """How a result that is a table is printed and written."""
 
     json: Json = None
     markdown: Markdown = False
 
     def present(self, result: Any, tables: "Sequence[Table]") -> None:
-        """Print the tables, and write the result where asked."""
+        """Print the tables, and write the result if asked."""
         from elmokit.analysis.output.results import present
 
         present(result, tables, self.json, markdown=self.markdown)
@@ -105,7 +105,7 @@ class Tables(Group):
 
 @dataclass(frozen=True)
 class Output(Group):
-    """What becomes of a result that is a table and can be drawn."""
+    """How a result that is a table and can be drawn is printed and written."""
 
     picture: Picture = None
     json: Json = None
@@ -114,7 +114,7 @@ class Output(Group):
     def present(
         self, result: Any, tables: "Sequence[Table]", draw: "Callable[[], DrawnPicture]"
     ) -> None:
-        """Print the tables; write the result and its picture where asked."""
+        """Print the tables; write the result and its picture if asked."""
         from elmokit.analysis.output.results import present
 
         present(result, tables, self.json, self.picture, draw, self.markdown)
@@ -151,7 +151,7 @@ class RunOptions(Group):
     jobs: Annotated[int, typer.Option(help="Number of parallel runs, one core each.")] = 1
 
     def grid(self, tasks: Sequence[str]) -> "Grid":
-        """The runs of these tasks, still without variants."""
+        """The runs of these tasks, without variants yet."""
         from elmokit.analysis.experiments.runs import make_grid
 
         return make_grid(
@@ -168,7 +168,7 @@ class RunOptions(Group):
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with parameters that are groups, as typer reads it: each field is an option."""
+    """Turn the parameters of a command that are groups into options, one per field, for typer."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type[Group]] = {}
     for parameter in inspect.signature(command).parameters.values():

@@ -200,5 +200,5 @@ def plot(
 
 
 def _say(line: str) -> None:
-    """For people, on standard error: what was written, and what to do next."""
+    """Tell the user, on standard error, what was written and what to do next."""
     typer.echo(line, err=True)

@@ -32,7 +32,7 @@ def _as_parameter(of: "Field[Any]") -> inspect.Parameter:
 
 
 def _from_options(given: dict[str, Any]) -> ReportConfig:
-    """Take the options of ``ReportConfig`` out of all that were given."""
+    """Take the options of ``ReportConfig`` out of all given options."""
     values = {}
     for each in fields(ReportConfig):
         setting, value = setting_of(each), given.pop(each.name)
@@ -46,7 +46,7 @@ def _from_options(given: dict[str, Any]) -> ReportConfig:
 
 
 def with_report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command of ``config: ReportConfig`` as typer reads it: each setting is an option."""
+    """Turn the parameter ``config: ReportConfig`` of a command into options, for typer."""
 
     @functools.wraps(command)
     def call(**given: Any) -> None:
@@ -75,7 +75,7 @@ def report(
 ) -> None:
     """Compute the paper's tables and figures, and write them as one page.
 
-    Sections that are stored in the folder are not computed again.
+    Sections that are already stored in the folder are not computed again.
     """
     from elmokit.analysis.report.make import make_report
 

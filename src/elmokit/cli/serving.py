@@ -1,4 +1,4 @@
-"""The command that answers over HTTP: serve."""
+"""The command that starts the HTTP server: serve."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -39,15 +39,15 @@ def serve(
     ] = None,
     cors_origin: Annotated[
         list[str] | None,
-        typer.Option(help="Pages of this origin may call the server; may be repeated."),
+        typer.Option(help="Allow web pages of this origin to call the server; may be repeated."),
     ] = None,
     body_mb: Annotated[int, typer.Option(min=1, help="Largest request, in MB.")] = 4,
     request_tokens: Annotated[
-        int, typer.Option(min=1, help="Most tokens of a request whose answer is not streamed.")
+        int, typer.Option(min=1, help="Maximum tokens per request, unless streamed.")
     ] = 16_384,
-    text_tokens: Annotated[int, typer.Option(min=1, help="Most tokens of one sentence.")] = 2_048,
+    text_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens per sentence.")] = 2_048,
     queue_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens that may wait; beyond it clients get 429.")
+        int, typer.Option(min=1, help="Maximum tokens waiting; beyond it clients get 429.")
     ] = 32_768,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens computed at once.")] = 8_192,
     wait_ms: Annotated[
@@ -58,7 +58,7 @@ def serve(
     ] = 10.0,
     drain_seconds: Annotated[
         float,
-        typer.Option(min=0, help="After SIGTERM /ready fails for so long, then the door closes."),
+        typer.Option(min=0, help="After SIGTERM, fail /ready for this long before closing."),
     ] = 2.0,
     softmax: Annotated[
         bool, typer.Option(help="Load what /v1/predict needs; it can be large.")
@@ -69,7 +69,7 @@ def serve(
     device: Device = "cpu",
     precision: PrecisionOption = "float32",
 ) -> None:
-    """Answer over HTTP: vectors, predictions and neighbours, also for OpenAI's clients.
+    """Serve vectors, predictions and neighbours over HTTP, also for OpenAI's clients.
 
     The documentation of the endpoints is at /docs of the server.
     """

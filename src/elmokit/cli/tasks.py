@@ -75,7 +75,7 @@ def train(
         str, typer.Option(help="float32 (exact), or float16 (half the size, rounded).")
     ] = "float32",
     cache_gigabytes: Annotated[
-        float, typer.Option(help="Largest size of the cache folder.")
+        float, typer.Option(help="Maximum size of the cache folder.")
     ] = 20.0,
     device: Device = "cpu",
     precision: PrecisionOption = "float32",

@@ -17,8 +17,8 @@ Encoder = Annotated[
     typer.Option(
         "-m",
         "--model",
-        help="Name or path of a model; or plus-mean:MODEL, its vectors added to the mean of their "
-        "sentence.",
+        help="Name or path of a model; or plus-mean:MODEL, its vectors added to their sentence "
+        "mean.",
     ),
 ]
 Static = Annotated[
@@ -62,7 +62,7 @@ def demo(
 def compare(
     word: Annotated[
         str,
-        typer.Argument(help="A word of each sentence, marked as *word* where it occurs twice."),
+        typer.Argument(help="A word of each sentence, marked as *word* if it occurs twice."),
     ],
     sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
     model: Encoder = DEFAULT_MODEL,
@@ -134,7 +134,7 @@ def index(
 
 
 def parse_layers(text: str) -> list[int] | None:
-    """ "1,2" -> [1, 2]; nothing -> None, the default."""
+    """Parse "1,2" into [1, 2]; an empty text gives None, the default."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The names of the programs users come from: change the import line, keep the rest.
+"""The APIs of earlier ELMo programs: change the import line, keep the rest.
 
     elmokit.compat.allennlp           Elmo, batch_to_ids, ScalarMix, ElmoEmbedder
     elmokit.compat.bilm               Batcher, TokenBatcher, BidirectionalLanguageModel, ...
@@ -6,5 +6,5 @@
     elmokit.compat.elmoformanylangs   Embedder
     elmokit.compat.seqvec             get_embeddings; python -m elmokit.compat.seqvec
 
-Vectors depend on their own sentence alone here. docs/guide/migrating.md lists what differs and why.
+Here, vectors depend only on their own sentence. docs/guide/migrating.md lists all differences.
 """

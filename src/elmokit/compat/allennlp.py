@@ -30,9 +30,9 @@ DEFAULT_BATCH_SIZE = 64
 
 
 def batch_to_ids(batch: Sequence[Sequence[str]], max_characters: int = 50) -> Tensor:
-    """(B, T, 50) character ids of tokenised sentences; zeros where a sentence has ended.
+    """(B, T, 50) character ids of tokenised sentences; zeros beyond the end of a sentence.
 
-    ``max_characters`` is 50 in every published model; one with another limit needs its own.
+    ``max_characters`` is 50 in every published model; pass the model's own limit otherwise.
 
     >>> batch_to_ids([["First", "."], ["Another"]]).shape
     torch.Size([2, 2, 50])
@@ -46,7 +46,7 @@ def batch_to_ids(batch: Sequence[Sequence[str]], max_characters: int = 50) -> Te
 
 
 class _Scalars(nn.Module):
-    """Parameters named 0, 1, ...: a ParameterList would be empty in a replica of DataParallel."""
+    """Parameters named 0, 1, ...; a ParameterList would be empty in a DataParallel replica."""
 
     def __init__(self, values: Sequence[float], trainable: bool) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class ScalarMix(nn.Module):
     def forward(self, tensors: Sequence[Tensor], mask: Tensor | None = None) -> Tensor:
         """Tensors of one shape (..., D). ``mask`` is not needed: layer norm is per token here."""
         if len(tensors) != self.mixture_size:
-            raise ValueError(f"this mix weighs {self.mixture_size} tensors, got {len(tensors)}")
+            raise ValueError(f"expected {self.mixture_size} tensors, got {len(tensors)}")
         scalars = [self.scalar_parameters[number] for number in range(self.mixture_size)]
         weights = torch.cat(scalars).softmax(dim=0)
         if self.do_layer_norm:
@@ -96,12 +96,12 @@ class ScalarMix(nn.Module):
 
 
 class Elmo(nn.Module):
-    """AllenNLP's ``Elmo``, without the hidden state that it kept between calls.
+    """AllenNLP's ``Elmo``, without the hidden state that AllenNLP kept between calls.
 
     ``elmo(character_ids)["elmo_representations"]`` is a list of (B, T, D) tensors.
 
-    Works under ``nn.DataParallel`` (the replicas are tested on the CPU alone) and
-    ``torch.compile``, which leaves the biLM as it is and compiles the mixes.
+    Works under ``nn.DataParallel`` (replicas are only tested on the CPU) and ``torch.compile``,
+    under which the biLM runs eagerly and the mixes are compiled.
 
     ``module``: a ``BiLm`` or a ``PretrainedModel`` to use instead of the two files.
     """
@@ -144,8 +144,8 @@ class Elmo(nn.Module):
     def forward(self, inputs: Tensor | None, word_inputs: Tensor | None = None) -> dict[str, Any]:
         """``inputs`` (..., T, 50) character ids; the result has (..., T, D) and a mask (..., T).
 
-        ``word_inputs`` (..., T): places in ``vocab_to_cache``, 0 for padding. They are used
-        where all of them are in that vocabulary.
+        ``word_inputs`` (..., T): positions in ``vocab_to_cache``, 0 for padding. They are used
+        if all of them are in that vocabulary.
         """
         layers, mask = self._layers_and_mask(inputs, word_inputs)
         given = word_inputs if inputs is None else inputs[..., 0]
@@ -172,7 +172,7 @@ class Elmo(nn.Module):
             batch = batch_character_ids(inputs.flatten(0, -3), self._indexer)
             table = self._elmo_lstm.encoder(batch.ids)
         else:
-            raise InputError("these words are not all in vocab_to_cache; give character ids too")
+            raise InputError("not all of these words are in vocab_to_cache; give character ids too")
         bilm, lengths = self._elmo_lstm, batch.lengths.tolist()
         if not self._keep_sentence_boundaries:
             return bilm.layers(table, batch.rows, lengths), batch.mask
@@ -181,7 +181,7 @@ class Elmo(nn.Module):
         return layers, batch._replace(rows=rows, lengths=batch.lengths + 2).mask
 
     def _encode_vocabulary(self, words: Sequence[str]) -> Tensor:
-        """(V + 2, P): the words in their order, then the two sentence markers."""
+        """(V + 2, P): the words in order, then the two sentence markers."""
         with torch.no_grad():
             ids = self._indexer.encode([*words, self._indexer.begin, self._indexer.end])
             table: Tensor = self._elmo_lstm.encoder(ids.to(self._elmo_lstm.device))
@@ -214,7 +214,7 @@ class ElmoEmbedder:
         cuda_device: int = -1,
     ) -> None:
         if options_file is not None and weight_file is None:
-            raise InputError(f"{options_file}: options need their weight_file")
+            raise InputError(f"{options_file}: options cannot be used alone; give weight_file too")
         pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
         self.embedder = Embedder(pretrained)
         self.cuda_device = cuda_device
@@ -222,7 +222,7 @@ class ElmoEmbedder:
             self.embedder.to(f"cuda:{cuda_device}")
 
     def embed_sentence(self, sentence: Sequence[str]) -> Vectors:
-        """(L + 1, T, D) of one tokenised sentence."""
+        """Return the layers (L + 1, T, D) of one tokenised sentence."""
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Vectors]:
@@ -234,7 +234,7 @@ class ElmoEmbedder:
     ) -> Iterator[Vectors]:
         """Yield one array (L + 1, T, D) per sentence, in order.
 
-        ``batch_size`` is accepted and has no effect: sentences are grouped by length.
+        ``batch_size`` is accepted but has no effect: sentences are grouped by length.
         """
         return self.embedder.stream_layers(sentences)
 
@@ -258,10 +258,10 @@ class ElmoEmbedder:
         forget_sentences: bool = False,
         use_sentence_keys: bool = False,
     ) -> None:
-        """One tokenised sentence per line -> HDF5 under the keys 0, 1, ...; blank lines are fine.
+        """One tokenised sentence per line -> HDF5 with the keys 0, 1, ...; blank lines are allowed.
 
-        With ``use_sentence_keys`` a sentence that comes twice is written once (its vectors are
-        the same), and a slash in a key becomes an underscore.
+        With ``use_sentence_keys`` a repeated sentence is written once (its vectors are the same),
+        and a slash in a key becomes an underscore.
         """
         if output_format not in ("all", "top", "average"):
             raise InputError(f"output_format must be all, top or average, got {output_format!r}")
@@ -300,11 +300,11 @@ def _bilm_and_indexer(
 
 
 def _utf8_limit(bilm: BiLm, where: str) -> int:
-    """Characters of a token; a model on words or other characters would misread the ids."""
+    """The maximum characters per token; refuses models that do not read UTF-8 characters."""
     cnn = bilm.config.char_cnn
     if cnn is None or bilm.config.words is not None or bilm.config.characters != "utf8":
         raise InputError(
-            f"{where}: Elmo takes the ids of UTF-8 characters, which this model does not read; "
+            f"{where}: Elmo takes ids of UTF-8 characters, which this model does not read; "
             f"use elmokit.Elmo with elmokit.batch_tokens"
         )
     return cnn.max_characters

@@ -1,4 +1,4 @@
-"""bilm-tf's names, without TensorFlow: ids go in and tensors come out, there is no graph.
+"""bilm-tf's names, without TensorFlow: ids in, tensors out, and no graph.
 
 batcher = Batcher(vocab_file, 50)
 bilm = BidirectionalLanguageModel(options_file, weight_file)
@@ -37,10 +37,10 @@ Ids = npt.NDArray[np.int64]
 
 
 class Batcher:
-    """Sentences -> (B, T + 2, characters) ids: between the markers, 0 for padding."""
+    """Sentences -> (B, T + 2, characters) ids, with sentence markers; 0 for padding."""
 
     def __init__(self, lm_vocab_file: File | None, max_token_length: int) -> None:
-        """``lm_vocab_file`` is accepted and not read: characters need no vocabulary."""
+        """``lm_vocab_file`` is accepted but not read: characters need no vocabulary."""
         self._characters = Utf8Characters(max_token_length)
 
     def batch_sentences(self, sentences: Sequence[Sequence[str]]) -> Ids:
@@ -54,7 +54,7 @@ class Batcher:
 
 
 class TokenBatcher:
-    """Sentences -> (B, T + 2) word ids, from 1; 0 for padding."""
+    """Sentences -> (B, T + 2) word ids, counted from 1; 0 for padding."""
 
     def __init__(self, lm_vocab_file: File) -> None:
         self._path = Path(lm_vocab_file)
@@ -98,9 +98,9 @@ class BidirectionalLanguageModel:
         embedding_weight_file: File | None = None,
         max_batch_size: int = 128,
     ) -> None:
-        """``max_batch_size`` is accepted; a batch may have any size."""
+        """``max_batch_size`` is accepted but has no effect: a batch may have any size."""
         if not use_character_inputs and embedding_weight_file is None:
-            raise InputError("token ids as inputs need the embedding_weight_file that they index")
+            raise InputError("use_character_inputs=False needs an embedding_weight_file")
         pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
         self._bilm, self._indexer = pretrained.bilm, pretrained.indexer
         self._vectors = None
@@ -109,7 +109,9 @@ class BidirectionalLanguageModel:
             with open_hdf5(path) as file:
                 dataset = find_dataset(file, "embedding", path)
                 if dataset is None:
-                    raise InputError(f"{path}: holds no dataset `embedding`")
+                    raise InputError(
+                        f"{path}: has no dataset `embedding`; write one with dump_token_embeddings"
+                    )
                 vectors = read_tensor(dataset, "embedding", path)
             self._vectors = torch.cat([vectors.new_zeros(1, vectors.shape[1]), vectors])
 
@@ -154,8 +156,8 @@ def weight_layers(
 ) -> WeightedLayers:
     """Mix the layers with trainable weights and gamma.
 
-    TensorFlow shared the weights of one ``name`` through a variable scope; here the ``mix`` of
-    an earlier result is passed on. Layer norm is per token, never over the batch.
+    TensorFlow shared the weights of one ``name`` through a variable scope; here, pass the ``mix``
+    of an earlier result. Layer norm is per token, never over the batch.
     """
     layers = bilm_ops["lm_embeddings"]
     used = layers[:, -1:] if use_top_only else layers
@@ -170,7 +172,7 @@ def weight_layers(
 def dump_token_embeddings(
     vocab_file: File, options_file: File, weight_file: File, outfile: File
 ) -> None:
-    """HDF5 with ``embedding`` (V, P): the context-independent vector of every word of a file."""
+    """Write HDF5 with ``embedding`` (V, P): the context-independent vectors of a file's words."""
     pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
     words = _words(Path(vocab_file))
     vectors = WordCache(pretrained.bilm.encoder, pretrained.indexer).vectors(words)
@@ -187,7 +189,7 @@ def dump_bilm_embeddings(
     weight_file: File,
     outfile: File,
 ) -> None:
-    """HDF5 with all layers (L + 1, T, D) of every line of a tokenised file: keys 0, 1, ..."""
+    """Write HDF5 with all layers (L + 1, T, D) of each line of a tokenised file: keys 0, 1, ..."""
     pretrained = load_pretrained(weight_file, options=options_file, need_softmax=False)
     embed_to_file(
         Embedder(pretrained),
@@ -204,7 +206,7 @@ def _longest(sentences: Sequence[Sequence[str]]) -> int:
 
 
 def _words(path: Path) -> list[str]:
-    """Any list of words, one per line; ``<UNK>`` need not be among them."""
+    """Any list of words, one per line; ``<UNK>`` is not required."""
     with open(path, encoding="utf-8", newline="\n") as lines:
         words = [line.strip() for line in lines]
     while words and not words[-1]:

@@ -1,6 +1,6 @@
 """SeqVec's names and command: ``python -m elmokit.compat.seqvec -i FASTA -o OUT.h5 --model DIR``.
 
-Proteins keep the order of their files, and memory is bounded whatever their number.
+Proteins keep the order of their files, and memory is bounded regardless of their number.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def get_embeddings(
         seq_dir: a FASTA file, or a folder with files named ``*fasta*`` at any depth.
         model_dir: SeqVec's folder, or any model that elmokit reads.
         split_char: separates the fields of a header.
-        id_field: the field that is the id, from 0; -1: the whole header.
+        id_field: the field that is the id, counted from 0; -1: the whole header.
         cpu: do not use a GPU even if there is one.
         layer: sum, all (concatenated), CNN, LSTM1 or LSTM2.
         batchsize: residues per batch.
@@ -71,7 +71,7 @@ def save_from_generator(
     """Write a .h5 or .npz file by id; or, ``per_protein`` only, .npy (one matrix, ids in .json)."""
     if emb_path.suffix == ".npy":
         if not per_protein:
-            raise InputError(f"{emb_path}: .npy is one matrix: use .h5 or .npz, or --protein")
+            raise InputError(f"{emb_path}: .npy holds one matrix; use .h5 or .npz, or --protein")
         pairs = list(the_generator)
         with replacing_file(emb_path) as aside, open(aside, "wb") as file:
             np.save(file, np.array([vector for _, vector in pairs], dtype=np.float32))
@@ -88,7 +88,7 @@ def _fasta_files(path: Path) -> list[str]:
         found = sorted(str(child) for child in path.rglob("*fasta*") if child.is_file())
         if found:
             return found
-        raise InputError(f"{path}: the folder holds no file named *fasta*")
+        raise InputError(f"{path}: no file named *fasta* in this folder; give a FASTA file")
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     return [str(path)]
@@ -101,12 +101,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=Path("model"))
     parser.add_argument("--protein", action="store_true", help="one mean vector per protein")
-    parser.add_argument("--batchsize", type=int, default=15000, help="residues at once")
+    parser.add_argument("--batchsize", type=int, default=15000, help="residues per batch")
     parser.add_argument("--split-char", default="|")
     parser.add_argument("--id", type=int, default=1, help="field of the header; -1: all of it")
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--layer", choices=list(LAYERS), default="sum")
-    parser.add_argument("--silent", action="store_true", help="accepted; has no effect")
+    parser.add_argument("--silent", action="store_true", help="accepted, but has no effect")
     options = parser.parse_args(arguments)
     embeddings = get_embeddings(
         options.input, options.model, options.split_char, options.id, options.cpu,

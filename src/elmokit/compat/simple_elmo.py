@@ -23,7 +23,7 @@ class Candidates(TypedDict):
 
     candidates: list[int]  # rows of the softmax, best first
     candidate_words: list[str]
-    logp: list[float]  # probabilities, in spite of the name
+    logp: list[float]  # probabilities, despite the name
 
 
 class Substitutes(TypedDict):
@@ -35,7 +35,7 @@ class Substitutes(TypedDict):
 
 
 class ElmoModel:
-    """simple_elmo's ``ElmoModel``: vectors as one array, zero beyond each sentence's end."""
+    """simple_elmo's ``ElmoModel``: vectors as one array, zero beyond the end of a sentence."""
 
     def __init__(self) -> None:
         self._embedder: Embedder | None = None
@@ -45,8 +45,8 @@ class ElmoModel:
     ) -> str:
         """Load a folder, a zip or any other model that elmokit reads.
 
-        ``full`` reads the softmax too, which ``get_elmo_substitutes`` needs. ``max_batch_size`` and
-        ``limit`` are accepted and have no effect.
+        ``full`` also reads the softmax, which ``get_elmo_substitutes`` needs. ``max_batch_size``
+        and ``limit`` are accepted but have no effect.
         """
         self._embedder = Embedder(load_pretrained(directory, need_softmax=full))
         self.batch_size = max_batch_size
@@ -59,10 +59,10 @@ class ElmoModel:
     def get_elmo_vectors(
         self, texts: Sequence[Sentence], warmup: bool = True, layers: Layers = "average"
     ) -> Vectors:
-        """(N, T, D), or (N, L + 1, T, D) for "all".
+        """Return (N, T, D), or (N, L + 1, T, D) for "all".
 
-        ``warmup``: every sentence starts from the settled state that is stored with the model
-        (``elmokit convert --settle`` makes one) instead of from zeros, where there is one.
+        ``warmup``: every sentence starts from the settled state that is stored with the model, if
+        any (``elmokit convert --settle`` makes one), instead of from zeros.
         """
         arrays = self._vectors(texts, warmup, layers)
         longest = max((array.shape[-2] for array in arrays), default=0)
@@ -75,9 +75,9 @@ class ElmoModel:
     def get_elmo_vector_average(
         self, texts: Sequence[Sentence], warmup: bool = True, layers: Layers = "average"
     ) -> Vectors:
-        """(N, D), or (N, L + 1, D): the mean over the tokens, scaled to length 1."""
+        """Return (N, D), or (N, L + 1, D): the mean over the tokens, scaled to length 1."""
         means = [
-            array.sum(axis=-2) / max(array.shape[-2], 1)  # of an empty sentence: zeros
+            array.sum(axis=-2) / max(array.shape[-2], 1)  # zeros for an empty sentence
             for array in self._vectors(texts, warmup, layers)
         ]
         depth = (self.n_layers,) if layers == "all" else ()
@@ -89,9 +89,9 @@ class ElmoModel:
     def get_elmo_substitutes(
         self, data: Sequence[Sentence], topn: int = 3, nodelimiters: bool = True
     ) -> list[list[Substitutes]]:
-        """The words that each direction predicts in the place of every word, best first.
+        """Return the words that each direction predicts in place of every word, best first.
 
-        ``topn`` is their number; ``nodelimiters`` leaves out the sentence markers.
+        ``topn``: the number of words; ``nodelimiters``: leave out the sentence markers.
         """
         embedder = self._loaded()
         words = embedder.pretrained.output_words
@@ -114,7 +114,7 @@ class ElmoModel:
 
     def _loaded(self) -> Embedder:
         if self._embedder is None:
-            raise InputError("no model yet: call load(directory) first")
+            raise InputError("no model is loaded; call load(directory) first")
         return self._embedder
 
 

@@ -1,17 +1,17 @@
-"""Which sentences run together: similar lengths, a bounded number of tokens."""
+"""Groups sentences into batches of similar length with a bounded number of tokens."""
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import TypeVar
 
 SENTENCES_AT_ONCE = 256
-"""A step reads all the weights, however few rows it has: more rows share the cost. Beyond this
-the gain is small; BATCH_TOKENS keeps the memory of long sentences in bounds."""
+"""Every step reads all the weights, so that more rows share the cost. Beyond this number the gain
+is small; BATCH_TOKENS bounds the memory of long sentences."""
 
 SizedItem = TypeVar("SizedItem", bound=Sized)
 
 
 def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Numbers of the sentences of each chunk, longest first, so that memory peaks early.
+    """Indices of the sentences of each chunk, longest first, so that memory peaks early.
 
     >>> list(chunks_of([3, 9, 1, 4], batch_tokens=9))
     [[1], [3, 0], [2]]
@@ -28,12 +28,12 @@ def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
 
 
 def windows_of(sentences: Iterable[SizedItem], window_tokens: int) -> Iterator[list[SizedItem]]:
-    """Runs of consecutive sentences that are sorted among themselves; an endless input is fine."""
+    """Windows of consecutive sentences, each sorted separately; the input may be endless."""
     window: list[SizedItem] = []
     room = window_tokens
     for sentence in sentences:
         window.append(sentence)
-        room -= len(sentence) + 1  # an endless run of empty lines must end a window too
+        room -= len(sentence) + 1  # so that empty lines fill a window too
         if room <= 0:
             yield window
             window, room = [], window_tokens

@@ -19,7 +19,7 @@ from elmokit.weights.names import ModelName
 
 
 class Elmo(nn.Module):
-    """Frozen biLM, learned mixes: ``num_mixes`` vectors (B, T, D) for every batch of sentences.
+    """A frozen biLM with learned mixes: ``num_mixes`` tensors (B, T, D) per batch of sentences.
 
     >>> elmo = Elmo("en-small", num_mixes=2, dropout=0.5)
     >>> at_input, at_output = elmo(elmo.batch([["I", "like", "apples", "."], ["Yes"]]))
@@ -31,18 +31,19 @@ class Elmo(nn.Module):
     Args:
         model: a model's name or path, an ``Embedder``, or a ``BiLm``.
         num_mixes: how many vectors to make, one for each place of use in the task model.
-        dropout: of each of these vectors.
+        dropout: dropout probability of these vectors.
         layer_norm: normalise each layer before it is weighted.
-        trainable: let the task's gradient into the biLM.
-        initial_weights: of the mixes, before their softmax; default: all layers alike.
-        trainable_mix: False keeps weights and gamma as they are.
-        precision: of the frozen biLM, as in ``elmokit.load``; default: float32, or the Embedder's.
+        trainable: also train the biLM.
+        initial_weights: initial weights of the mixes, before the softmax; default: all equal.
+        trainable_mix: False freezes the weights and gamma.
+        precision: precision of the frozen biLM, as in ``elmokit.load``; default: float32, or the
+            Embedder's.
 
-    Saved with its task model's ``state_dict``. Under ``torch.compile`` the biLM runs eagerly and
-    the mixes are compiled; under ``torch.autocast`` the biLM keeps its own precision. Copies and
-    replicas work, and so does ``DistributedDataParallel``; ``nn.DataParallel`` does not, because
-    it would cut a batch's table of distinct tokens into pieces: use
-    ``elmokit.compat.allennlp.Elmo``, whose batches of character ids can be cut.
+    It is saved with the ``state_dict`` of the task model. Under ``torch.compile`` the biLM runs
+    eagerly and the mixes are compiled; under ``torch.autocast`` the biLM keeps its own precision.
+    Copies, replicas and ``DistributedDataParallel`` work. ``nn.DataParallel`` does not, because it
+    would split a batch's table of distinct tokens; use ``elmokit.compat.allennlp.Elmo`` instead,
+    whose batches of character ids can be split.
     """
 
     def __init__(
@@ -62,14 +63,14 @@ class Elmo(nn.Module):
         if precision is not None:
             if isinstance(model, Embedder):
                 raise InputError(
-                    f"this Embedder has precision {model.precision!r}; give precision to "
-                    f"elmokit.load, or give Elmo the model's name"
+                    f"this Embedder has precision {model.precision!r}; pass precision to "
+                    f"elmokit.load, or pass Elmo the model's name"
                 )
             bilm.set_precision(usable_precision(precision, bilm.device))
         if trainable and bilm.precision != "float32":
             raise InputError(
-                f"a trainable biLM has float32 weights, got precision {bilm.precision!r}; leave "
-                f"precision out, or trainable"
+                f"a trainable biLM needs float32 weights, got precision {bilm.precision!r}; leave "
+                f"out precision or trainable"
             )
         self.bilm = bilm.requires_grad_(trainable)
         self.mixes = nn.ModuleList(
@@ -84,25 +85,25 @@ class Elmo(nn.Module):
         )
 
     def batch(self, sentences: Iterable[Sentence]) -> TokenBatch:
-        """Strings or lists of tokens -> the tensors that ``forward`` reads, where the biLM is."""
+        """Turn strings or lists of tokens into the input of ``forward``, on the biLM's device."""
         return batch_tokens(list(all_tokens(sentences)), self.indexer).to(self.bilm.device)
 
     def forward(self, batch: TokenBatch) -> list[Tensor]:
-        """One (B, T, D) per mix, zero beyond each sentence's length."""
+        """Return one (B, T, D) per mix, zero beyond each sentence's length."""
         return self.mix(self.layers(batch))
 
     @runs_eagerly
     def layers(self, batch: TokenBatch) -> Tensor:
-        """(B, L + 1, T, D): what a cache may keep while the biLM is frozen."""
+        """Return all layers (B, L + 1, T, D), which can be cached while the biLM is frozen."""
         table = self.bilm.encoder(batch.ids)
         return self.bilm.layers(table, batch.rows, batch.lengths.tolist())
 
     def mix(self, layers: Tensor) -> list[Tensor]:
-        """The mixes of layers computed earlier."""
+        """Return the mixes of layers that were computed earlier."""
         return [mix(layers) for mix in self.mixes]
 
     def penalty(self) -> Tensor:
-        """Sum over the mixes of ||raw weights||^2, for the task to scale and add to its loss."""
+        """Return the sum of ||raw weights||^2 over the mixes, to be added to the loss."""
         penalties = [mix.penalty() for mix in self.mixes if isinstance(mix, ScalarMix)]
         return torch.stack(penalties).sum()
 

@@ -1,6 +1,6 @@
-"""SENTENCES -> VECTORS: what ``elmokit.load`` returns.
+"""SENTENCES -> VECTORS: the class that ``elmokit.load`` returns.
 
-A sentence's vectors depend on that sentence alone: not on its batch, its place or what ran before.
+A sentence's vectors depend only on that sentence, not on its batch, its position or earlier calls.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,12 +44,12 @@ from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_files import StorageType
 
 Start = Literal["fresh", "settled"] | BiLmState
-"""What every sentence starts from: zeros, the model's warm start (made from built-in English
-sentences where its files have none), or a state of one row."""
+"""The initial state of every sentence: zeros, the model's warm start (computed from built-in
+English sentences if its files have none), or a state with one row."""
 
 BATCH_TOKENS = 8192
 WINDOW_TOKENS = 32768
-"""Sentences of a stream are sorted among this many tokens; also what a stream holds in memory."""
+"""A stream reads this many tokens at a time into memory and sorts their sentences by length."""
 
 _NAMED_ELSEWHERE = {
     "encode": "embed (one vector per token) or pool (one vector per sentence)",
@@ -61,11 +61,11 @@ _NAMED_ELSEWHERE = {
     "sents2elmo": "embed, or elmokit.compat.elmoformanylangs.Embedder",
     "eval": "nothing: a loaded model is always in evaluation mode",
 }
-"""Calls that users of other libraries try first, and what they are called here."""
+"""Methods of other libraries that users may try, and their names here."""
 
 
 class CarriedLayers(NamedTuple):
-    """Layers of sentences that continued from a state, and the state in which they end."""
+    """Layers of sentences that continue from a state, and their final state."""
 
     layers: list[Vectors]  # each (L + 1, T, D)
     state: BiLmState  # for the next call
@@ -83,8 +83,8 @@ class Embedder:
 
     Args:
         pretrained: the model, as ``elmokit.weights.load.load_pretrained`` returns it.
-        precision: of the LSTMs' weights, as in ``elmokit.load``.
-        num_threads: the most threads that a call uses, as in ``elmokit.load``.
+        precision: precision of the LSTMs' weights, as in ``elmokit.load``.
+        num_threads: the maximum number of threads, as in ``elmokit.load``.
         cache_bytes: memory for the vectors of distinct words, which are computed once.
     """
 
@@ -107,7 +107,7 @@ class Embedder:
 
     @property
     def num_layers(self) -> int:
-        """L + 1: the token layer counts."""
+        """L + 1: the number of layers, including the token layer."""
         return self.bilm.num_layers
 
     @property
@@ -117,12 +117,12 @@ class Embedder:
 
     @property
     def device(self) -> torch.device:
-        """Where the model runs; the vectors are NumPy arrays on any device."""
+        """Where the model runs; vectors are NumPy arrays for any device."""
         return self.bilm.device
 
     @property
     def precision(self) -> Precision:
-        """Of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
+        """Precision of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
         return self.bilm.precision
 
     @property
@@ -132,16 +132,15 @@ class Embedder:
 
     @property
     def name(self) -> str:
-        """The last part of ``source``; the id of a model of the Hugging Face Hub."""
+        """The last part of ``source``, or the id of a model on the Hugging Face Hub."""
         return short_name(self.source)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of weights, their precision and token ids.
+        """A checksum of the weights, their precision and the token ids.
 
-        Equal only for models with equal vectors.
-
-        Computed once; a model that is trained further needs a new Embedder.
+        Only models with equal vectors have equal fingerprints. It is computed once; a model that
+        is trained further needs a new Embedder.
         """
         return fingerprint(self.pretrained, self.precision)
 
@@ -156,12 +155,12 @@ class Embedder:
     def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
         """Not supported; the error names the methods to call instead."""
         raise InputError(
-            "an Embedder is not called: use embed (one vector per token), layers (all layers) or "
+            "an Embedder is not callable: use embed (one vector per token), layers (all layers) or "
             "pool (one vector per sentence); inside a PyTorch model use elmokit.Elmo"
         )
 
     def to(self, device: str | torch.device) -> "Embedder":
-        """Move the model to a device (``"auto"``: a GPU where there is one)."""
+        """Move the model to a device (``"auto"``: a GPU if there is one)."""
         self.bilm.to(usable_device(device))
         self.bilm.set_precision(usable_precision(self._asked_precision, self.bilm.device))
         self.__dict__.pop("_settled", None)
@@ -172,7 +171,7 @@ class Embedder:
         """Write the model as a folder that ``elmokit.load`` reads, with its softmax if it has one.
 
         Args:
-            folder: replaced if all it holds is a model.
+            folder: replaced if it contains nothing but a model.
             dtype: ``"float16"`` halves the files and rounds the weights to three digits.
         """
         if self.pretrained.output_words is None and Path(self.source).exists():
@@ -196,16 +195,16 @@ class Embedder:
         """Compute the state of ``start="settled"`` from your own text.
 
         Args:
-            sentences: a few dozen sentences in the language of the model, in their order.
+            sentences: a few dozen consecutive sentences in the language of the model.
         """
         self.pretrained.settled = settle(self, list(all_tokens(sentences)))
         self.__dict__.pop("_settled", None)
 
     def cache_words(self, words: Iterable[str]) -> None:
-        """Encode words in advance and keep them in the word cache; other words still work.
+        """Encode words in advance and keep them in the word cache; other words can still be used.
 
         Args:
-            words: the vocabulary, each word as a token.
+            words: the words, each a single token.
         """
         with limited_threads(self.num_threads):
             self._cache.keep(tokens_of(list(words)))
@@ -223,8 +222,8 @@ class Embedder:
 
         Args:
             sentences: strings, which elmokit tokenises, or lists of tokens, used as given.
-            mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, a layer's number (-1 is the
-                last), or ``Mix(weights, gamma)``.
+            mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, the number of a layer (-1 is
+                the last), or ``Mix(weights, gamma)``.
             start: the initial state of every sentence: ``"fresh"`` (zeros), ``"settled"`` (a fixed,
                 warmed-up state), or a state with one row.
             batch_tokens: tokens per batch; limits the memory.
@@ -380,8 +379,9 @@ class Embedder:
 
         Args:
             sentences: one batch.
-            state: what an earlier call returned; row i belongs to sentence i of every call. None:
-                zeros. Sentences without a row start from zeros; rows without a sentence are kept.
+            state: the state that an earlier call returned; row i belongs to sentence i of every
+                call. None: zeros. Sentences without a row start from zeros; rows without a
+                sentence are kept.
 
         >>> import elmokit
         >>> elmo = elmokit.load("en-small")
@@ -422,7 +422,7 @@ class Embedder:
         batch_tokens: int,
         show_progress: bool = False,
     ) -> list[Vectors]:
-        """All of these sentences: sorted into chunks, back in their order. No mix: all layers."""
+        """Compute sentences in chunks and return them in order; without a mix, all layers."""
         results: dict[int, Vectors] = {}
         num_tokens = sum(map(len, sentences))
         with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
@@ -437,7 +437,7 @@ class Embedder:
     def _run(
         self, sentences: list[list[str]], start: Start, batch_tokens: int
     ) -> Iterator[tuple[list[int], Tensor]]:
-        """Numbers of the sentences that run together, and their layers (B, L + 1, T, D)."""
+        """Yield the indices of sentences that run together, and their layers (B, L + 1, T, D)."""
         if batch_tokens < 1:
             raise InputError(f"batch_tokens must be at least 1, got {batch_tokens}")
         begin = self._start(start)
@@ -448,16 +448,16 @@ class Embedder:
             yield chunk, layers
 
     def _tensors(self, sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, list[int]]:
-        """Vectors of the distinct tokens (N, P), each token's row of them (B, T), lengths."""
+        """Vectors of the distinct tokens (N, P), the row of each token (B, T), lengths."""
         tokens, rows, lengths = find_places(sentences, self.indexer)
         table = self._cache.vectors(tokens)
         return table, rows.to(table.device), lengths
 
     def recall(self, sentences: list[list[str]], *, batch_tokens: int = BATCH_TOKENS) -> None:
-        """Encode the words of sentences whose vectors are known, as computing them would have.
+        """Encode the words of sentences whose vectors are known already.
 
-        Rounding may depend on which words are encoded together, so a stream that continues after
-        these sentences has the bits of one that computed them.
+        Rounding may depend on which words are encoded together; after this call, a stream that
+        continues is bit-identical to one that computed the sentences.
         """
         for chunk in chunks_of([len(sentence) for sentence in sentences], batch_tokens):
             self._tensors([sentences[number] for number in chunk])
@@ -465,18 +465,18 @@ class Embedder:
     def _start(self, start: Start) -> BiLmState | None:
         if isinstance(start, BiLmState):
             if start.num_rows != 1:
-                raise InputError(f"a start must have one row, this state has {start.num_rows}")
+                raise InputError(f"start must be a state with one row, got {start.num_rows} rows")
             return start
         require_start(start)
         return None if start == "fresh" else self._settled
 
     @cached_property
     def _settled(self) -> BiLmState:
-        """Kept as one object: the biLM remembers the step over the marker by its identity."""
+        """Always the same object, because the biLM caches the next state by identity."""
         return (self.pretrained.settled or settle(self)).to(self.bilm.device)
 
 
 def require_start(start: str) -> None:
-    """Refuse a start that is neither fresh nor settled."""
+    """Reject a start that is neither fresh nor settled."""
     if start not in ("fresh", "settled"):
         raise InputError(f"start must be fresh, settled or a state of one row, got {start!r}")

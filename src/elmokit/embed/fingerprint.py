@@ -1,4 +1,4 @@
-"""A checksum of all that decides a model's vectors, for caches and result tables."""
+"""A checksum of everything that determines a model's vectors, for caches and result tables."""
 
 import hashlib
 import json
@@ -23,6 +23,6 @@ def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str
         "longest_word": indexer.longest_word,
         "markers": [indexer.begin, indexer.end],
     }
-    if precision != "float32":  # exact vectors keep the fingerprint they have always had
+    if precision != "float32":  # so that float32 fingerprints stay as in earlier versions
         facts["precision"] = precision
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

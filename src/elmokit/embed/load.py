@@ -1,4 +1,4 @@
-"""One line from a model's name to vectors."""
+"""``elmokit.load``: from a model's name to an ``Embedder``."""
 
 import torch
 
@@ -21,11 +21,11 @@ def load(
         model: a name (``"en-small"``, the default: it ships with elmokit), the path of a folder,
             an archive, an .hdf5 file or a TensorFlow checkpoint, the id of a model on the Hugging
             Face Hub (``"user/model"``), or a pair of options and weights.
-        device: ``"cpu"``, ``"cuda"``, ..., or ``"auto"`` for a GPU where there is one.
-        precision: of the LSTMs' weights: ``"float32"`` (exact), ``"bfloat16"`` or ``"int8"`` (both
-            rounded, and faster where memory is the limit), or ``"auto"``, the fastest on this
-            processor.
-        num_threads: at most this many threads; default: as many as PyTorch uses.
+        device: ``"cpu"``, ``"cuda"``, ..., or ``"auto"`` for a GPU if there is one.
+        precision: precision of the LSTMs' weights: ``"float32"`` (exact), ``"bfloat16"`` or
+            ``"int8"`` (both rounded, and faster if memory is the bottleneck), or ``"auto"``, the
+            fastest on this processor.
+        num_threads: the maximum number of threads; default: as many as PyTorch uses.
 
     >>> load("en-small").embed(["I like apples."])[0].shape
     (4, 512)

@@ -1,4 +1,4 @@
-"""Which vector to make of a token's L + 1 layers, when no task is there to learn it."""
+"""Fixed ways to combine a token's L + 1 layers into one vector, without a task to learn it."""
 
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Mix:
         try:
             is_finite = all(math.isfinite(number) for number in (*self.weights, self.gamma))
         except TypeError:
-            raise InputError(f"a mix has one number per layer and a gamma, got {self}") from None
+            raise InputError(f"a mix needs one number per layer and a gamma, got {self}") from None
         if not is_finite:
             raise InputError(f"the weights and gamma of a mix must be finite, got {self}")
 
@@ -42,11 +42,11 @@ class Mix:
 
 MixName = Literal["average", "sum", "top", "concat"]
 AnyMix = MixName | int | Mix
-"""A name, the number of one layer (0 is the token layer, -1 the last), or given weights."""
+"""A name, the number of a layer (0 is the token layer, -1 the last), or fixed weights."""
 
 
 def checked_mix(mix: AnyMix, num_layers: int) -> AnyMix:
-    """The mix, layers counted from 0; what this model cannot make is refused before any work."""
+    """The mix, with layers counted from 0; raises if this model does not support it."""
     given: object = mix
     if isinstance(given, np.integer):
         mix = int(given)
@@ -59,12 +59,12 @@ def checked_mix(mix: AnyMix, num_layers: int) -> AnyMix:
     if isinstance(mix, int):
         if not -num_layers <= mix < num_layers:
             raise InputError(
-                f"the model has layers 0 to {num_layers - 1}, mix asks for layer {mix}"
+                f"the model has layers 0 to {num_layers - 1}, but mix asks for layer {mix}"
             )
         return mix % num_layers
     if isinstance(mix, Mix) and len(mix.weights) != num_layers:
         raise InputError(
-            f"the model has {num_layers} layers, the mix gives {len(mix.weights)} weights"
+            f"the model has {num_layers} layers, but the mix has {len(mix.weights)} weights"
         )
     return mix
 

@@ -8,17 +8,17 @@ from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
 
 Pooling = Literal["mean", "max", "ends"]
-"""Over the tokens; ``ends``: where each direction has read the whole sentence."""
+"""How tokens are pooled; ``ends`` takes each direction after it has read the whole sentence."""
 
 
 def require_pooling(how: str) -> None:
-    """Refuse an unknown way of pooling."""
+    """Reject an unknown kind of pooling."""
     if how not in ("mean", "max", "ends"):
-        raise InputError(f"tokens are pooled by mean, max or ends, got {how!r}")
+        raise InputError(f"pooling must be mean, max or ends, got {how!r}")
 
 
 def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
-    """(T, D) -> (D,), zeros where there are no tokens; ``dim`` is the width of one layer."""
+    """(T, D) -> (D,), zeros if there are no tokens; ``dim`` is the width of one layer."""
     if len(vectors) == 0:
         return np.zeros(vectors.shape[1], dtype=np.float32)
     if how == "mean":

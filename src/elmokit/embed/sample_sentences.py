@@ -1,4 +1,4 @@
-"""A few built-in sentences, for warming a state and for looking at a model's vectors."""
+"""A few built-in sentences, for warm starts and for statistics of a model's vectors."""
 
 SAMPLE_SENTENCES: tuple[tuple[str, ...], ...] = tuple(
     tuple(sentence.split())

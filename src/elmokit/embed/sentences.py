@@ -1,4 +1,4 @@
-"""What users pass as sentences -> lists of tokens, or an error that says what to pass."""
+"""Turns the sentences that users pass into lists of tokens, or raises a helpful error."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from elmokit.text.tokenize import Token, tokenize, tokenize_sentence
 
 Vectors = npt.NDArray[np.float32]
 Sentence = str | Sequence[str]
-"""Raw text, which elmokit tokenises, or a list of tokens, taken as they are."""
+"""Raw text, which elmokit tokenises, or a list of tokens, used as given."""
 
 _SHOWN_CHARACTERS = 40
 
@@ -23,7 +23,7 @@ class EmbeddedText(NamedTuple):
 
     tokens: list[str]
     offsets: list[tuple[int, int]] | None
-    """(start, end) of each token in the text; None where tokens were given."""
+    """(start, end) of each token in the text; None if tokens were given."""
     sentences: list[tuple[int, int]]
     """(first, last + 1) token of each sentence that was read on its own."""
     vectors: Vectors
@@ -38,7 +38,7 @@ class SplitText(NamedTuple):
 
 
 def several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The sentences, if they are several: not one string, not a table, not a dictionary."""
+    """The sentences; raises if they are a single string, a table or a dictionary."""
     kind = type(sentences).__name__
     if isinstance(sentences, str):
         shown = sentences[:_SHOWN_CHARACTERS]
@@ -71,7 +71,7 @@ def all_tokens(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
 
 
 def split_text(text: Sentence, split_sentences: bool, number: int) -> SplitText:
-    """Tokens of one text with their offsets, as one sentence or in as many as it has."""
+    """Tokens of one text with their offsets, as one sentence or split into sentences."""
     if not isinstance(text, str):
         return SplitText([_checked_tokens(text, number)], None)
     if not split_sentences:
@@ -113,7 +113,7 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
 
 
 def token_spans(sentences: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """First and last + 1 token of each sentence, among the tokens of all of them."""
+    """(first, last + 1) token of each sentence, counted over all sentences."""
     spans, begin = [], 0
     for sentence in sentences:
         spans.append((begin, begin + len(sentence)))

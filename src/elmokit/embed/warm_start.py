@@ -1,8 +1,8 @@
-"""A warm start: the state that sentences of running text leave behind, instead of zeros.
+"""A warm start: sentences start from the mean state after running text instead of from zeros.
 
-In training a sentence nearly always followed another one. Starting every sentence from the mean
-of the states that sentences leave behind is closer to that than zeros, and just as repeatable.
-Users ask for it by ``start="settled"``.
+In training, a sentence nearly always followed another one. Starting every sentence from the mean
+of the final states of sentences is closer to that than zeros, and just as reproducible. Users ask
+for it with ``start="settled"``.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from elmokit.embed.embedder import Embedder
 
 WARM_UP_SENTENCES = 2
-"""The states after these still remember the zeros they came from."""
+"""Skipped, because the states after these still depend on the initial zeros."""
 
 
 def settle(elmo: "Embedder", sentences: Sequence[Sequence[str]] = SAMPLE_SENTENCES) -> BiLmState:

@@ -1,6 +1,6 @@
-"""Token vectors, once per distinct word: the encoder does not look at context.
+"""A cache of token vectors, which do not depend on the context.
 
-Words of natural text repeat: after a few thousand sentences nearly every token is found here.
+Words of natural text repeat: after a few thousand sentences nearly every token is in the cache.
 """
 
 import os
@@ -19,15 +19,15 @@ from elmokit.text.token_ids import TokenIndexer
 
 DEFAULT_BYTES = 128 * 2**20
 WORDS_AT_ONCE = 4096
-"""Words that go through the encoder together; bounds memory on huge vocabularies."""
+"""Words encoded at once; bounds the memory for huge vocabularies."""
 LONGEST_KEPT = 1000
-"""Characters; a longer word is encoded every time, because its spelling takes room as well."""
+"""In characters; longer words are not cached, because their spelling takes memory too."""
 
 _caches: "weakref.WeakSet[WordCache]" = weakref.WeakSet()
 
 
 class WordCache:
-    """Holds at most ``max_bytes`` of vectors; valid as long as the encoder's weights are the same.
+    """Holds at most ``max_bytes`` of vectors; emptied when the encoder's weights change.
 
     A copy, an unpickled cache and the cache of a forked process start empty.
     """
@@ -42,7 +42,7 @@ class WordCache:
         self._start_empty()
 
     def _start_empty(self) -> None:
-        """With a lock of its own; the words to be kept are encoded when the first is asked for."""
+        """Create a lock and an empty table; words to keep are encoded on first use."""
         self._lock = threading.Lock()
         self._forget(weights=None)
         _caches.add(self)
@@ -59,7 +59,7 @@ class WordCache:
         return len(self._rows)
 
     def vectors(self, words: Sequence[str]) -> Tensor:
-        """(N, P) of N distinct words."""
+        """The vectors (N, P) of N distinct words."""
         with self._filling():
             if max(map(len, words), default=0) > LONGEST_KEPT:
                 return self._encode(words)
@@ -76,14 +76,14 @@ class WordCache:
             return self._table.index_select(0, rows.to(self._table.device))
 
     def keep(self, words: Sequence[str]) -> None:
-        """Encode these now and never forget them, however many others pass by."""
+        """Encode these words now and never evict them."""
         with self._filling():
             self._kept = list(dict.fromkeys([*self._kept, *words]))
             self._refresh()
             self._add([word for word in self._kept if word not in self._rows])
 
     def _refresh(self) -> None:
-        """Start anew if the weights have changed."""
+        """Empty the cache if the weights have changed."""
         weights = weights_version(self.encoder)
         if weights != self._weights:
             self._forget(weights)
@@ -91,7 +91,7 @@ class WordCache:
 
     @contextmanager
     def _filling(self) -> Iterator[None]:
-        """One thread at a time; a table made in inference mode could not be added to outside it."""
+        """Lock, and leave inference mode: a table made in it could not be extended outside it."""
         with self._lock, torch.inference_mode(False), torch.no_grad():
             yield
 
@@ -110,7 +110,7 @@ class WordCache:
         for start in range(0, len(words), WORDS_AT_ONCE):
             some = words[start : start + WORDS_AT_ONCE]
             used = len(self._rows)
-            if used + len(some) > len(self._table):  # doubled, so that growing costs little
+            if used + len(some) > len(self._table):  # double, so that growing is cheap
                 grown = self._table.new_empty(2 * (used + len(some)), self._table.shape[1])
                 grown[:used] = self._table[:used]
                 self._table = grown
@@ -127,7 +127,7 @@ class WordCache:
 
 
 def _start_anew_in_child() -> None:
-    """A forked process may have caught another thread at work: its lock would stay locked."""
+    """Reset the caches of a forked process, whose locks another thread may have held."""
     for cache in list(_caches):
         cache._start_empty()
 

@@ -1,4 +1,4 @@
-"""FILES THAT SURVIVE: written aside and renamed, locked while in use, checked by checksums."""
+"""Crash-safe files: written under a temporary name and renamed, locked, and checksummed."""
 
 from elmokit.files.replacing import (
     is_full_disk,

@@ -1,4 +1,4 @@
-"""NumPy's .npy files, mapped into memory: whatever is wrong with one is a ValueError."""
+"""Memory-maps NumPy's .npy files; any problem with one is a ValueError."""
 
 import tokenize
 import warnings
@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 
 def map_npy(path: Path) -> npt.NDArray[Any]:
-    """The array of a file, not read yet; nothing is unpickled."""
+    """The memory-mapped array of a file; nothing is unpickled."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a damaged header may look like one of Python 2
+            warnings.simplefilter("ignore")  # a damaged header may look like Python 2's
             return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
         raise ValueError(str(error) or type(error).__name__) from None

@@ -1,6 +1,6 @@
 """Checksums of the files of a model, a corpus or an index, as ``sha256sum --check`` reads them.
 
-A folder's SHA256SUMS is written last, when its files are whole. It is compared on request only,
+A folder's SHA256SUMS is written last, when its files are complete. It is compared only on request,
 because reading every byte would make loading slow.
 """
 
@@ -33,9 +33,10 @@ def write_checksums(folder: Path) -> None:
 
 
 def check_files(folder: Path, cure: str, only: str | None = None) -> int | None:
-    """Compare every file (or ``only`` one) with its checksum; how many, None: none is recorded.
+    """Compare every file (or ``only`` one) with its checksum.
 
-    Raises InputError that names the first missing or damaged file, and says the ``cure``.
+    Returns how many files were compared; None if no checksums are recorded. Raises an InputError
+    that names the first missing or damaged file and the ``cure``.
     """
     expected = _read_checksums(folder)
     if only is not None:
@@ -45,12 +46,12 @@ def check_files(folder: Path, cure: str, only: str | None = None) -> int | None:
         if not path.is_file():
             raise InputError(f"{path}: missing, but {FILE_NAME} lists it; {cure}")
         if _sha256(path) != checksum:
-            raise InputError(f"{path}: damaged or changed (its SHA-256 is another one); {cure}")
+            raise InputError(f"{path}: damaged or changed (its SHA-256 differs); {cure}")
     return len(expected) or None
 
 
 def zip_damage(path: Path) -> str | None:
-    """What is wrong with a zip file (as torch.save writes) by its own checksums; None: nothing."""
+    """Check a zip file (as torch.save writes) by its own checksums; None if it is intact."""
     try:
         with zipfile.ZipFile(path) as archive:
             broken = archive.testzip()
@@ -67,7 +68,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _read_checksums(folder: Path) -> dict[str, str]:
-    """Checksums by file name; the names of strangers are not followed out of the folder."""
+    """Checksums by file name; names that lead out of the folder are rejected."""
     file = folder / FILE_NAME
     if not file.is_file():
         return {}

@@ -1,11 +1,11 @@
-"""JSON of unknown origin: whatever is wrong with it is a JSONDecodeError, which is a ValueError."""
+"""Parses untrusted JSON; any problem with it is a JSONDecodeError, which is a ValueError."""
 
 import json
 from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value that ``text`` spells; deep nesting and endless numbers do not break the parser."""
+    """The value of ``text``; deep nesting and huge numbers do not break the parser."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Locks between processes, which end with their holder: on Linux, macOS and Windows."""
+"""Locks between processes, released when the holder exits, on Linux, macOS and Windows."""
 
 import errno
 import os
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import IO, Any
 
 _NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
-"""What a file system without locks says; then everybody is let in."""
+"""Errors of file systems without locks; there, every process gets the lock."""
 
 if sys.platform == "win32":
     import msvcrt
 
     _FAR_BEHIND = 1 << 20
-    """Which byte is locked: Windows forbids others to read what is locked, and we write there."""
+    """The byte that is locked, far beyond the contents, because Windows forbids reading it."""
 
     def _lock(file: IO[Any], wait: bool) -> bool:
         while True:
@@ -65,7 +65,7 @@ def wait_for_lock(path: Path, notice: str) -> Iterator[None]:
 
 
 def holder_of(path: Path) -> str:
-    """The id of the process that holds (or last held) a lock file; empty if it is not known."""
+    """The id of the process that holds (or last held) a lock file; empty if unknown."""
     return path.read_text(encoding="utf-8", errors="replace").strip()[:20]
 
 

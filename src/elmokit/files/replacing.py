@@ -1,7 +1,7 @@
-"""Write aside, then rename: a killed run leaves the old file or the new one, never half of one.
+"""Write to a temporary name, then rename: a killed run leaves the old or the new file, never half.
 
-What is being written stands beside its place as ``.NAME.HOST.PID.part``. A run that is killed
-leaves that file behind; the next run that writes NAME removes it, if process PID is gone.
+The temporary file is ``.NAME.HOST.PID.part``, beside NAME. A killed run leaves it behind; the next
+run that writes NAME removes it, if process PID is gone.
 """
 
 import ctypes
@@ -25,14 +25,14 @@ from elmokit.errors import InputError
 
 @contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success it takes the place of ``path``."""
+    """Yield a temporary path beside ``path``; on success it replaces ``path``."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     aside = path.with_name(f"{_prefix(path)}{os.getpid()}.part")
     try:
-        aside.touch()  # before the work, and in plainer words than HDF5 has
+        aside.touch()  # fails before the work starts, and with a clearer message than HDF5's
     except OSError as error:
         raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None
     try:
@@ -46,7 +46,7 @@ def replacing_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; on success it takes the place of ``path``."""
+    """Yield a temporary folder beside ``path``; on success it replaces ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     aside = _make_folder(path, ".part")
@@ -67,8 +67,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     except OSError as error:
         if is_full_disk(error):
             raise InputError(
-                f"{path}: no space is left on the disk; nothing was written, so free some or "
-                f"choose another folder"
+                f"{path}: no space is left on the disk; nothing was written, so free some "
+                f"space or choose another folder"
             ) from None
         raise
     finally:
@@ -76,10 +76,10 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed runs left beside ``path``; what belongs to a living process stays.
+    """Remove what killed runs left beside ``path``; files of running processes are kept.
 
-    The name of ``path`` may be a pattern: ``folder / "*"`` stands for all files of a folder.
-    Where a run was killed between two renames, the old folder gets its place back.
+    The name of ``path`` may be a pattern: ``folder / "*"`` means all files of a folder. If a run
+    was killed between two renames, the old folder is restored.
     """
     is_pattern = path.name == "*"
     name = "*" if is_pattern else glob.escape(path.name)
@@ -94,7 +94,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def require_replaceable(folder: Path, mark: str, kind: str) -> None:
-    """Only what we wrote before, known by the file ``mark``, is ever replaced by a new ``kind``."""
+    """Raise unless ``folder`` is new, empty, or an earlier ``kind``, known by its file ``mark``."""
     if not folder.exists() or (folder / mark).is_file():
         return
     if not folder.is_dir():
@@ -107,7 +107,7 @@ _FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_full_disk(error: Exception) -> bool:
-    """Whether there was no space: by the number, or in the words of HDF5, safetensors or NumPy."""
+    """Whether the disk is full: by errno, or by the messages of HDF5, safetensors or NumPy."""
     if getattr(error, "errno", None) in _FULL_DISK:
         return True
     words = str(error)
@@ -126,7 +126,7 @@ def write_json(path: Path, value: Any) -> None:
 
 @cache
 def _host() -> str:
-    """Names this machine: on a shared disk, the process ids of another one mean nothing here."""
+    """The name of this machine; on a shared disk, process ids of other machines mean nothing."""
     return hashlib.blake2b(platform.node().encode(), digest_size=3).hexdigest()
 
 
@@ -140,14 +140,14 @@ def _make_folder(path: Path, suffix: str) -> Path:
 
 
 def _is_alive(process: int) -> bool:
-    """Whether a process of this machine still runs; where that cannot be asked, it does."""
-    if os.name != "posix":  # elsewhere this signal would end it
+    """Whether a process of this machine is running; True if that cannot be determined."""
+    if os.name != "posix":  # elsewhere, signal 0 would kill the process
         return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's process
         return True
     return True
 
@@ -160,7 +160,7 @@ def _remove(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step, where the system can: there is no moment without a folder."""
+    """Swap two names atomically, if the system can, so that the folder always exists."""
     if sys.platform != "linux":
         return False
     try:
@@ -180,6 +180,6 @@ def _flush_to_disk(path: Path) -> None:
 
 
 def _flush_names_to_disk(folder: Path) -> None:
-    """A rename survives a loss of power only when the folder itself has been written."""
+    """Flush the folder itself, without which a rename may be lost in a power failure."""
     if os.name == "posix":
         _flush_to_disk(folder)

@@ -1,4 +1,4 @@
-"""elmokit inside other people's pipelines: one thin file per library, imported only when asked for.
+"""Integrations with other libraries: one thin file per library, imported only when needed.
 
 Each needs its own extra: ``pip install 'elmokit[spacy]'``, ``'elmokit[sklearn]'`` and so on.
 """

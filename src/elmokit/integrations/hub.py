@@ -33,7 +33,7 @@ except ImportError:
 
 PAPER = "https://arxiv.org/abs/1802.05365"
 LICENCE_IDS = ("apache-2.0", "mit", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc0-1.0")
-"""Licences that a card may state by the Hub's own name; others are spelled out in its text."""
+"""Licences that have an identifier on the Hub; others are described in the card's text."""
 LANGUAGE_CODES = {"english": "en"}
 
 
@@ -45,7 +45,7 @@ class ElmoModel(
     paper_url=PAPER,
     tags=["elmo", "bilm"],
 ):
-    """A pretrained biLM as the Hub's users know models.
+    """A pretrained biLM with the usual interface of models on the Hub.
 
     Args:
         elmo: name or path of a model, or an ``Embedder``.
@@ -54,7 +54,7 @@ class ElmoModel(
     ``model.embedder`` embeds; ``elmokit.Elmo(model.embedder)`` is the module for a task model.
     """
 
-    # Not called "model": the mixin would fill that in from the key "model" of config.json.
+    # Not named "model", because the mixin would set it from the key "model" of config.json.
     def __init__(self, elmo: Embedder | ModelName = None, *, device: str = "cpu") -> None:
         super().__init__()
         self.embedder = elmo if isinstance(elmo, Embedder) else load(elmo, device=device)
@@ -66,7 +66,7 @@ class ElmoModel(
         return self.embedder.padded_layers(sentences)
 
     def _save_pretrained(self, save_directory: Path) -> None:
-        """Write elmokit's files; others in the folder, such as .gitattributes, are left alone."""
+        """Write elmokit's files; other files in the folder, such as .gitattributes, are kept."""
         with tempfile.TemporaryDirectory(dir=save_directory, prefix=".elmokit-") as aside:
             self.embedder.save(Path(aside) / "model")
             written = {path.name for path in Path(aside, "model").iterdir()}
@@ -102,7 +102,7 @@ class ElmoModel(
         return cls(folder, **{"device": str(map_location), **settings})
 
     def generate_model_card(self, *args: Any, **settings: Any) -> ModelCard:
-        """The README of the model's own folder where it has one, else what ``info`` knows."""
+        """The README of the model's own folder if it has one, otherwise the output of ``info``."""
         facts = info(self.embedder.pretrained)
         data = copy.deepcopy(self._hub_mixin_info.model_card_data)
         licence = (facts.licence or "").lower()

@@ -1,4 +1,4 @@
-"""Ray Data: a corpus of any size on any number of machines.
+"""Ray Data: embed a corpus of any size on any number of machines.
 
     import ray
     texts = ray.data.read_parquet("s3://bucket/texts")
@@ -9,8 +9,8 @@
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=8),
     )
 
-Each worker loads the model once and computes on one core. A text's vectors depend on that text
-alone, so a batch that a lost worker had begun is simply computed again by another.
+Each worker loads the model once and computes on one core. A text's vectors depend only on that
+text, so a batch that a lost worker had started is simply computed again by another.
 """
 
 import logging
@@ -42,22 +42,22 @@ except ImportError:
     raise missing_extra("Ray", "ray", "embedding on a Ray cluster") from None
 
 ROWS_AT_ONCE = 1024
-"""Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays."""
+"""Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays off."""
 
 
 class EmbedBatches:
-    """What ``map_batches`` runs: a table with a column of text -> the same with vectors.
+    """A callable for ``map_batches``: adds vectors to a table with a column of text.
 
     Args:
         model: name or path of a model; a path must exist on every machine.
         layers: a mix or a layer, as ``elmokit embed --layers`` takes it.
         pool: ``"mean"``, ``"max"`` or ``"ends"`` adds the column ``vector``, one per text; None
             adds ``tokens`` and ``vectors``, one per token.
-        column: of the text; it holds strings, or lists of tokens.
+        column: the column with the text: strings, or lists of tokens.
         pretokenized: strings are tokens separated by spaces.
         start: ``"fresh"`` or ``"settled"``.
         device: where the model runs.
-        precision: of the LSTMs' weights, as in ``elmokit.load``.
+        precision: precision of the LSTMs' weights, as in ``elmokit.load``.
     """
 
     def __init__(
@@ -134,14 +134,14 @@ def run_embed_on_ray(
         "device": options.device,
         "precision": options.precision,
     }
-    EmbedBatches(**settings)  # what cannot work fails here, in one sentence, not on a worker
+    EmbedBatches(**settings)  # wrong settings fail here with a clear message, not on a worker
     vectors = _read(inputs, column).map_batches(
         EmbedBatches,
         fn_constructor_kwargs=settings,
         batch_format="pyarrow",
         batch_size=ROWS_AT_ONCE,
-        # We count the workers. To Ray they take no CPU: a task that reads or writes files takes a
-        # whole one, and would wait forever for a machine whose CPUs all belong to workers.
+        # We limit the workers ourselves and tell Ray that they need no CPU: tasks that read or
+        # write files need a whole CPU, and would wait forever if workers occupied all of them.
         num_cpus=0,
         scheduling_strategy="SPREAD",
         compute=ray.data.ActorPoolStrategy(
@@ -155,15 +155,15 @@ def run_embed_on_ray(
 
 
 def join_cluster(max_workers: int | None = None) -> int:
-    """Start Ray, or join the cluster of ``RAY_ADDRESS``; the number of workers to use."""
+    """Start Ray, or join the cluster of ``RAY_ADDRESS``; return the number of workers to use."""
     if not ray.is_initialized():
         ray.init(logging_level=logging.WARNING, log_to_driver=False)
     return max_workers or max(1, _num_cluster_cpus())
 
 
 def _num_cluster_cpus() -> int:
-    """Of all machines together."""
-    cluster: Any = ray  # typed where Ray is installed, untyped elsewhere
+    """The number of CPUs of all machines together."""
+    cluster: Any = ray  # typed only if Ray is installed
     return int(cluster.cluster_resources().get("CPU", 1))
 
 
@@ -176,7 +176,7 @@ def _require_possible(options: EmbedOptions) -> None:
     }
     for name, is_set in asked.items():
         if is_set:
-            raise InputError(f"{name} does not go with --ray; run elmokit embed without it")
+            raise InputError(f"{name} cannot be combined with --ray; leave out one of them")
 
 
 def _read(inputs: Sequence[str], column: str) -> Any:
@@ -191,7 +191,7 @@ def _read(inputs: Sequence[str], column: str) -> Any:
     names = texts.schema().names
     if column not in names:
         raise InputError(
-            f"{inputs[0]}: there is no column {column!r}, only {', '.join(names)}; name the text's "
-            f"column with --column"
+            f"{inputs[0]}: there is no column {column!r}, only {', '.join(names)}; name the column "
+            f"of the text with --column"
         )
     return texts

@@ -1,7 +1,7 @@
 """``elmokit index --ray``: the vectors of an index, computed by the workers of a Ray cluster.
 
-The index itself is written by one process, in the order of the text: the file that ``elmokit
-index`` would write, to the rounding of float16.
+The index itself is written by one process, in the order of the text. Up to the rounding of float16,
+it is the index that ``elmokit index`` would write.
 """
 
 from collections import deque
@@ -23,32 +23,32 @@ except ImportError:
     raise missing_extra("Ray", "ray", "indexing on a Ray cluster") from None
 
 CHUNKS_PER_WORKER = 2
-"""One that it computes, and one that waits for it."""
+"""One that is being computed, and one that is waiting."""
 
 
 class LayersWorker:
-    """An encoder on one core of some machine."""
+    """An encoder on one core of a machine."""
 
     def __init__(self, model: str, device: str, precision: str) -> None:
         torch.set_num_threads(1)
         self.encoder = open_encoder(model, device, precision)
 
     def layers(self, sentences: Sentences) -> list[Floats]:
-        """Of one chunk."""
+        """The layers of one chunk."""
         return self.encoder.layers(sentences)
 
 
 def encode_on_ray(
     model: str, device: str = "cpu", precision: str = "float32", max_workers: int | None = None
 ) -> EncodeChunks:
-    """What ``build_index`` needs to compute on a cluster.
+    """The ``encode_chunks`` argument of ``build_index`` for computing on a cluster.
 
     Args:
         model, device, precision: see ``open_encoder``; a path must exist on every machine.
-        max_workers: default: one per CPU of the cluster.
+        max_workers: the maximum number of workers; default: one per CPU of the cluster.
     """
     num_workers = join_cluster(max_workers)
-    # A worker that is lost is started again, and computes again what was asked of it.
+    # A lost worker is restarted and repeats its tasks.
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(LayersWorker)
 
     def encode(chunks: Iterable[Sentences]) -> Iterator[tuple[Sentences, list[Floats]]]:

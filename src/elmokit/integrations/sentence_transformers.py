@@ -3,9 +3,9 @@
     encoder = SentenceTransformer(modules=[ElmoModule("en-small")])
     encoder.encode(["I like apples."]).shape  # (1, 512)
 
-It gives token vectors and sentence vectors: ``Pooling``, ``Dense`` or ``Normalize`` may follow.
-A saved encoder is opened with ``SentenceTransformer(path, trust_remote_code=True)``: that is how
-sentence-transformers asks before it imports a module that is not its own.
+It computes token and sentence vectors, so ``Pooling``, ``Dense`` or ``Normalize`` may follow.
+Open a saved encoder with ``SentenceTransformer(path, trust_remote_code=True)``, which
+sentence-transformers requires before it imports a module that is not its own.
 """
 
 import os
@@ -46,11 +46,11 @@ class ElmoModule(InputModule):
 
     Args:
         model: name or path of a model, or an ``Embedder``.
-        mix: ``"learned"``, a scalar mix that starts as the average and is trained with what
-            follows; or a fixed one: ``"average"``, ``"sum"``, ``"top"``, ``"concat"`` or a layer's
-            number.
-        pooling: of tokens into a sentence: ``"mean"``, ``"max"`` or ``"ends"``.
-        trainable: train the biLM too.
+        mix: ``"learned"``, a scalar mix that starts as the average and is trained with the
+            following modules; or a fixed one: ``"average"``, ``"sum"``, ``"top"``, ``"concat"`` or
+            the number of a layer.
+        pooling: how tokens are pooled into a sentence vector: ``"mean"``, ``"max"`` or ``"ends"``.
+        trainable: also train the biLM.
     """
 
     config_file_name = "elmo_module.json"
@@ -76,14 +76,14 @@ class ElmoModule(InputModule):
 
     @property
     def scalar_mix(self) -> ScalarMix:
-        """What ``mix="learned"`` trains."""
+        """The mix that ``mix="learned"`` trains."""
         mix = self.elmo.mixes[0]
         assert isinstance(mix, ScalarMix)
         return mix
 
     @property
     def mix_weights(self) -> list[float]:
-        """Of the learned mix, before their softmax."""
+        """Weights of the learned mix, before the softmax."""
         weights: list[float] = self.scalar_mix.raw_weights.tolist()
         return weights
 
@@ -100,14 +100,14 @@ class ElmoModule(InputModule):
     def preprocess(
         self, inputs: Sequence[Any], prompt: str | None = None, **settings: Any
     ) -> dict[str, Any]:
-        """Tokens of texts (or of lists of tokens), as the features that ``forward`` reads."""
+        """Turn texts (or lists of tokens) into the features that ``forward`` reads."""
         if any(isinstance(text, (dict, tuple)) for text in inputs):
             raise InputError("ElmoModule encodes single texts, not pairs or other modalities")
         texts = [prompt + text if prompt and isinstance(text, str) else text for text in inputs]
         tokens = list(all_tokens(texts))
         _, rows, lengths = find_places(tokens, self.embedder.indexer)
         is_token = torch.arange(rows.shape[1]) < torch.tensor(lengths)[:, None]
-        # input_ids: which distinct token of the batch; the Trainer knows features by this name.
+        # input_ids: the row of each token in the batch; the Trainer expects this name.
         return {"input_ids": rows, "attention_mask": is_token.long(), "tokens": tokens}
 
     def forward(self, features: dict[str, Any], **settings: Any) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class ElmoModule(InputModule):
     def _layers(self, tokens: list[list[str]]) -> Tensor:
         if self.trainable and torch.is_grad_enabled():
             return self.elmo.layers(self.elmo.batch(tokens))
-        return self.embedder.padded_layers(tokens)  # remembers words, unlike a biLM in training
+        return self.embedder.padded_layers(tokens)  # with a word cache, unlike a biLM in training
 
     def _mixed(self, layers: Tensor) -> Tensor:
         if self.mix == "learned":

@@ -14,7 +14,7 @@ MOST_MODELS = 4
 
 
 def shared_embedder(model: str | Path | None, device: str = "cpu") -> Embedder:
-    """The embedder of this name, loaded when first asked for, and again if its files change."""
+    """The embedder of this name, loaded on first use, and again if its files change."""
     path = Path(model or "").expanduser()
     stamp = path.stat().st_mtime_ns if model and path.exists() else 0
     return _load(model, device, stamp)

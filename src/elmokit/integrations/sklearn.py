@@ -33,14 +33,14 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     Args:
         model: name or path of a model; loaded once per process, when first needed.
-        mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, a layer's number or a ``Mix``.
-        pooling: over the tokens of a text: ``"mean"``, ``"max"`` or ``"ends"``.
-        start: what every text starts from, ``"fresh"`` or ``"settled"``.
+        mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, the number of a layer or a ``Mix``.
+        pooling: how the tokens of a text are pooled: ``"mean"``, ``"max"`` or ``"ends"``.
+        start: the initial state of every text, ``"fresh"`` or ``"settled"``.
         device: where the model runs.
 
-    Nothing is learned from the data: ``fit`` only loads the model and looks at its sizes. Clones
-    and pickles hold the model's name and its fingerprint, not its weights, and refuse to work with
-    other weights under that name.
+    Nothing is learned from the data: ``fit`` only loads the model and checks its sizes. Clones and
+    pickles hold the model's name and its fingerprint, not its weights, and raise an error if the
+    weights of that name have changed.
 
     Attributes:
         fingerprint_: a checksum of the model that ``fit`` found.
@@ -70,12 +70,12 @@ class ElmoVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         elmo = self._checked_embedder()
         for _ in all_tokens(raw_documents):
-            pass  # what is no text is refused now, not in the middle of a search
+            pass  # reject bad input now, not in the middle of a search
         self._set_facts(elmo)
         return self
 
     def transform(self, raw_documents: Iterable[Sentence]) -> Vectors:
-        """One row per text."""
+        """Return one row per text."""
         check_is_fitted(self)
         elmo = self._checked_embedder()
         if elmo.fingerprint != self.fingerprint_:

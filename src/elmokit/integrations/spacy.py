@@ -45,7 +45,7 @@ DEFAULTS: dict[str, Any] = {
     "device": "cpu",
 }
 MixSetting = str | int | list[float]
-"""A mix as a config file can hold it; a list is the weights of all layers."""
+"""A mix as a config file can hold it; a list gives the weights of all layers."""
 
 
 @Language.factory("elmokit", assigns=["doc.tensor", "doc._.elmo"], default_config=DEFAULTS)
@@ -58,7 +58,7 @@ def make_component(
     start: str,
     device: str,
 ) -> "ElmoComponent":
-    """What ``nlp.add_pipe("elmokit", config={...})`` calls."""
+    """The factory that ``nlp.add_pipe("elmokit", config={...})`` calls."""
     return ElmoComponent(name, model, mix=mix, layers=layers, start=start, device=device)
 
 
@@ -66,16 +66,16 @@ class ElmoComponent(Pipe):
     """The pipeline component ``"elmokit"``.
 
     Args:
-        name: of the component in its pipeline.
+        name: name of the component in its pipeline.
         model: name or path of a model, loaded when first needed.
-        mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, a layer's number, or the weights of
-            all layers.
-        layers: keep all layers in ``doc._.elmo_layers`` too.
-        start: what every sentence starts from, ``"fresh"`` or ``"settled"``.
-        device: where the model runs; the vectors are NumPy arrays wherever it is.
+        mix: ``"average"``, ``"sum"``, ``"top"``, ``"concat"``, the number of a layer, or the
+            weights of all layers.
+        layers: also keep all layers in ``doc._.elmo_layers``.
+        start: the initial state of every sentence, ``"fresh"`` or ``"settled"``.
+        device: where the model runs; vectors are NumPy arrays for any device.
 
-    ``nlp.to_disk`` and ``nlp.to_bytes`` keep the model's weights with the pipeline (without its
-    softmax), so that components trained on its vectors never meet others.
+    ``nlp.to_disk`` and ``nlp.to_bytes`` save the model's weights with the pipeline (without its
+    softmax), so that components trained on its vectors are never used with others.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class ElmoComponent(Pipe):
 
     @property
     def embedder(self) -> Embedder:
-        """The model, loaded now if it was not yet."""
+        """The model, loaded on first use."""
         return self._own or shared_embedder(self.model, self.device)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -137,12 +137,12 @@ class ElmoComponent(Pipe):
         write_native(replace(self.embedder.pretrained, output_words=None), Path(path))
 
     def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> "ElmoComponent":
-        """Take the weights that ``to_disk`` wrote."""
+        """Load the weights that ``to_disk`` wrote."""
         self._own = load(Path(path), device=self.device)
         return self
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
-        """The files of ``to_disk``, in one string of bytes."""
+        """The files of ``to_disk`` as bytes."""
         with tempfile.TemporaryDirectory(prefix="elmokit-") as aside:
             folder = Path(aside) / "model"
             self.to_disk(folder)
@@ -151,7 +151,7 @@ class ElmoComponent(Pipe):
         return packed
 
     def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> "ElmoComponent":
-        """Take the weights that ``to_bytes`` gave."""
+        """Load the weights that ``to_bytes`` returned."""
         with tempfile.TemporaryDirectory(prefix="elmokit-") as aside:
             for name, content in srsly.msgpack_loads(data).items():
                 (Path(aside) / Path(name).name).write_bytes(content)
@@ -169,13 +169,13 @@ def as_mix(mix: MixSetting) -> AnyMix:
 
 
 def vectors_of(elmo: Embedder, docs: Sequence[Doc], mix: AnyMix, start: Start) -> list[Vectors]:
-    """(T, D) of every doc."""
+    """The vectors (T, D) of every doc."""
     dim = mixed_dim(mix, elmo.num_layers, elmo.dim)
     return _by_doc(docs, lambda sentences: elmo.embed(sentences, mix, start=start), (dim,))
 
 
 def layers_of(elmo: Embedder, docs: Sequence[Doc], start: Start) -> list[Vectors]:
-    """(L + 1, T, D) of every doc."""
+    """The layers (L + 1, T, D) of every doc."""
 
     def embed(sentences: list[list[str]]) -> list[Vectors]:
         return [layers.swapaxes(0, 1) for layers in elmo.layers(sentences, start=start)]
@@ -189,7 +189,7 @@ def _by_doc(
     embed: Callable[[list[list[str]]], list[Vectors]],
     shape: tuple[int, ...],
 ) -> list[Vectors]:
-    """Embed the sentences of all docs together; (T, *shape) of every doc."""
+    """Embed the sentences of all docs together; return (T, *shape) for every doc."""
     results, places, sentences = [], [], []
     for doc in docs:
         vectors = np.zeros((len(doc), *shape), dtype=np.float32)
@@ -204,11 +204,11 @@ def _by_doc(
 
 
 def _of_doc(doc: Doc, name: str, axis: int) -> Vectors:
-    """What the component left in a doc, if it still fits the doc's tokens."""
+    """The vectors that the component stored in a doc, if they still fit its tokens."""
     vectors: Vectors | None = getattr(doc._, name)
     if vectors is None:
         needs = "" if name == "elmo" else " with layers=True"
-        raise InputError(f"this Doc has no ._.{name}: the component 'elmokit'{needs} has not run")
+        raise InputError(f"this Doc has no ._.{name}; run the component 'elmokit'{needs} on it")
     if vectors.shape[axis] != len(doc):
         raise InputError(
             f"the tokens of this Doc have changed since 'elmokit' ran (now {len(doc)}, then "

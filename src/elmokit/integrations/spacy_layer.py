@@ -4,8 +4,8 @@
     @architectures = "elmokit.Tok2Vec.v1"
     width = 96
 
-It listens to the component ``"elmokit"``: where that has run on a doc, its vectors are used, so
-that several components share one run of the biLM. Elsewhere the layer runs the model itself.
+If the component ``"elmokit"`` has run on a doc, its vectors are used, so that several components
+share one run of the biLM. Otherwise the layer runs the model itself.
 """
 
 from typing import Any
@@ -33,15 +33,15 @@ def make_tok2vec(
     device: str = "cpu",
     dropout: float = 0.2,
 ) -> Model[list[Doc], list[Vectors]]:
-    """Frozen ELMo vectors, then a trained layer (Maxout, normalised) of ``width``.
+    """Frozen ELMo vectors followed by a trained layer (Maxout, normalised) of ``width``.
 
     Args:
-        width: of the vectors that the component above reads.
-        model: name or path of the model to run where no component ``"elmokit"`` has.
-        mix: as for that component; the same as there.
+        width: width of the vectors that the component above reads.
+        model: name or path of the model to run on docs without vectors of ``"elmokit"``.
+        mix: as for that component; both must have the same mix.
         start: as for that component.
         device: where the model runs.
-        dropout: of the trained layer.
+        dropout: dropout probability of the trained layer.
     """
     attrs = {"model": model, "mix": mix, "start": start, "device": device, "fingerprint": ""}
     frozen: Model[list[Doc], list[Vectors]] = Model("elmokit", _forward, init=_init, attrs=attrs)

@@ -45,23 +45,23 @@ class StaticOptions:
 
 
 class Lexicon(NamedTuple):
-    """The words to be given a vector, commonest first, and how many tokens they stand among."""
+    """The words that get a vector, most common first, and the number of tokens of the text."""
 
     row_of: dict[str, int]
     num_tokens: int
 
     def rows(self, sentence: Sequence[str]) -> list[int]:
-        """The row of each token; -1: not among the words."""
+        """The row of each token; -1 if it is not one of the words."""
         return [self.row_of.get(token, -1) for token in sentence]
 
 
 def run_static(model: ModelName, texts: Sequence[str], out: Path, options: StaticOptions) -> str:
-    """Write the vectors of the words of ``texts`` to ``out``; a line about what was written."""
+    """Write the vectors of the words of ``texts`` to ``out``; return a summary line."""
     if out.suffix not in SUFFIXES:
-        raise InputError(f"{out}: static vectors are written as {', '.join(SUFFIXES)}")
+        raise InputError(f"{out}: the name must end in one of {', '.join(SUFFIXES)}")
     files = [name for name in texts if not Path(name).is_dir()]
     if not can_be_read_twice(files) and all(name == "-" or Path(name).exists() for name in files):
-        raise InputError("the text is read twice, which a pipe does not allow; write it to a file")
+        raise InputError("the text is read twice, which a pipe cannot do; write it to a file")
     elmo = load(model, device=options.device, precision=options.precision)
     mix = parse_selection(options.layers, elmo.num_layers).mix
     if mix is None:
@@ -93,7 +93,7 @@ def static_vectors(
 
 
 def count_words(sentences: Iterable[Sequence[str]], options: StaticOptions) -> Lexicon:
-    """Words of at least ``min_count`` occurrences; equally common ones in alphabetical order."""
+    """Words with at least ``min_count`` occurrences; ties are in alphabetical order."""
     counts: Counter[str] = Counter()
     with meter("count", "tokens", quiet=options.quiet) as progress:
         for sentence in sentences:

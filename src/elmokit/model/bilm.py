@@ -26,7 +26,7 @@ from elmokit.model.weights_version import weights_version
 
 
 class BiLmState(NamedTuple):
-    """What both directions remember, for B sentences (or one, to start any sentence from)."""
+    """The state of both directions, for B sentences (or one row, as a start for any sentence)."""
 
     forward: LstmState
     backward: LstmState
@@ -46,21 +46,21 @@ class BiLmState(NamedTuple):
         return BiLmState(self.forward.rows(index), self.backward.rows(index))
 
     def join(self, other: "BiLmState") -> "BiLmState":
-        """The states of this one's sentences, then of the other's."""
+        """The rows of this state followed by those of ``other``."""
         return BiLmState(self.forward.join(other.forward), self.backward.join(other.backward))
 
 
 class BiLmOutput(NamedTuple):
-    """Layers of a batch, and the state in which its sentences end."""
+    """The layers of a batch, and the final state of its sentences."""
 
     layers: Tensor  # (B, L + 1, T, D), zero beyond a sentence's length
     state: BiLmState
 
 
 class BiLm(nn.Module):
-    """Build from a config, then load weights (``elmokit.weights``) or train.
+    """The biLM. Build it from a config, then load weights (``elmokit.weights``) or train it.
 
-    Three ways to run it, from the vectors of a batch's distinct tokens: ``layers`` (every
+    There are three ways to run it on the vectors of a batch's distinct tokens: ``layers`` (every
     sentence on its own), ``carry`` (sentences that continue from a state) and ``forward`` (rows
     as given, markers included).
     """
@@ -81,16 +81,16 @@ class BiLm(nn.Module):
 
     @property
     def num_layers(self) -> int:
-        """L + 1: the token layer counts."""
+        """L + 1: the number of layers, including the token layer."""
         return self.config.lstm.num_layers + 1
 
     def train(self, mode: bool = True) -> "BiLm":
-        """Set the training mode, as in every module; drops what was cached from the weights."""
+        """Set the training mode, as in every module; drops values cached from the weights."""
         self._opened = None
         return super().train(mode)
 
     def set_precision(self, precision: Precision) -> None:
-        """Of the LSTMs' matrices when no gradient is asked for; the weights stay as they are."""
+        """Set the precision of the LSTMs' matrices for inference; the weights are not changed."""
         self.precision, self._opened = precision, None
 
     def zero_state(self, num_rows: int) -> BiLmState:
@@ -102,13 +102,13 @@ class BiLm(nn.Module):
     def layers(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], start: BiLmState | None = None
     ) -> Tensor:
-        """(B, L + 1, T, D) of B sentences, each on its own, between its markers.
+        """Return the layers (B, L + 1, T, D) of B sentences, each on its own, between its markers.
 
         Args:
             table: (N, P), the encoder's output; rows 0 and 1 are the begin and end markers.
-            rows: (B, T), each token's row of the table.
-            lengths: B numbers of tokens.
-            start: one row; every sentence starts from it (default: zeros).
+            rows: (B, T), the row of each token in the table.
+            lengths: the number of tokens of each sentence.
+            start: a state with one row, from which every sentence starts; default: zeros.
         """
         opened = self._after_marker(table, start)
         state = BiLmState(*(direction.expand(len(lengths)) for direction in opened))
@@ -128,7 +128,7 @@ class BiLm(nn.Module):
     def forward(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
     ) -> BiLmOutput:
-        """Run rows as given: a caller who wants markers around a sentence adds them."""
+        """Run rows as given; the caller adds markers around a sentence if needed."""
         packing = pack(lengths, rows.shape[1], table.device)
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
@@ -150,7 +150,7 @@ class BiLm(nn.Module):
         batch_sizes: Sequence[int],
         starts: BiLmState,
     ) -> Sequence[tuple[list[Tensor], LstmState]]:
-        """Both directions over packed rows of ``table``: of each, its layers and where it ends."""
+        """Run both directions over packed rows of ``table``; the layers and final state of each."""
         stacks = self.forward_lstm, self.backward_lstm
         if self._needs_gradient(table):
             return [
@@ -182,7 +182,7 @@ class BiLm(nn.Module):
         shape: torch.Size,
         packing: Packing,
     ) -> Tensor:
-        """Packed rows to their places in (B, L + 1, T, D): a copy, and the rest is zero."""
+        """Copy packed rows to their positions in (B, L + 1, T, D); the rest is zero."""
         (batch, columns), dim = shape, table.shape[1]
         flat = table.new_zeros(batch * self.num_layers * columns, 2 * dim)
         for side, places in enumerate((packing.forward, packing.backward)):
@@ -196,9 +196,9 @@ class BiLm(nn.Module):
     def _after_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
         """The state after the sentence marker, one row per direction.
 
-        From a given start it is a constant of the model: computed once, kept until a weight
-        changes. In training it is not kept, because averages of weights are often swapped in
-        unseen by autograd.
+        For a given start it is constant, so it is computed once and cached until a weight changes.
+        It is not cached in training, because averaged weights are often swapped in without autograd
+        noticing.
         """
         if self._needs_gradient(table):
             return self._read_marker(table, start)

@@ -1,4 +1,4 @@
-"""Characters of a token -> F features: convolutions of several widths, maxima, highways.
+"""Characters of a token -> F features: convolutions of several widths, max pooling, highways.
 
 x = highway_n( ... highway_1( act( max over positions of conv_w(characters) ) ) )
 """
@@ -47,7 +47,7 @@ class CharCnn(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initialise as bilm-tf does; row 0 of the embedding, which masks, is zero."""
+        """Initialise as bilm-tf does; row 0 of the embedding, the mask, is zero."""
         nn.init.uniform_(self.embedding.weight, -1.0, 1.0)
         with torch.no_grad():
             self.embedding.weight[0].zero_()
@@ -62,10 +62,10 @@ class CharCnn(nn.Module):
             nn.init.zeros_(convolution.bias)
 
     def forward(self, ids: Tensor, longest: int | None = None) -> Tensor:
-        """``longest``: no row has characters, padding aside, beyond this many positions.
+        """``longest``: beyond this many positions, all rows contain only padding.
 
-        Padding has a vector of its own and takes part in the maximum, but one window of nothing
-        but padding is as good as all of them: anything further right is never computed.
+        Padding has its own vector and takes part in the maximum, but all windows of pure padding
+        are equal, so only one of them is computed.
         """
         if longest is not None:
             widest = max(width for width, _ in self.config.filters)
@@ -87,10 +87,10 @@ def _conv_max_of(convolution: nn.Module, characters: Tensor) -> Tensor:
 def conv_max(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Maximum over the positions of a valid convolution.
 
-    (N, C, E) characters, (num, E, width) filters -> (N, num). One GEMM per position, whose result
-    is still in the cache when it is compared with the maximum so far; the matrix of all
-    positions, which a convolution would write and a maximum read again, never exists. The
-    gradient goes back the same way, to the position that had the maximum.
+    (N, C, E) characters, (num, E, width) filters -> (N, num). There is one GEMM per position, whose
+    result is still in the cache when it is compared with the maximum so far. Unlike with a
+    convolution, the matrix of all positions never exists. The gradient goes back the same way, to
+    the position that had the maximum.
     """
     num_filters, dim, width = weight.shape
     kernel = weight.permute(2, 1, 0).reshape(width * dim, num_filters)
@@ -121,7 +121,7 @@ class _ConvMax(torch.autograd.Function):
         flat, kernel, best = ctx.saved_tensors
         to_flat, to_kernel = torch.zeros_like(flat), torch.zeros_like(kernel)
         match = torch.empty_like(best)
-        left = gradient.clone()  # what has not yet found its position: ties go to the first
+        left = gradient.clone()  # not yet assigned to a position; ties go to the first
         for window in ctx.columns:
             torch.mm(flat[:, window], kernel, out=match)
             here = left * (match == best)  # (N, num)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Module):
-    """As ``nn.Dropout``, whose drawing on a CPU took a tenth of a training step of entailment."""
+    """Like ``nn.Dropout``, but faster: its masks took 10 % of a training step of entailment."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -15,7 +15,7 @@ class Dropout(nn.Module):
         """Any shape."""
         if not self.training or self.rate == 0:
             return inputs
-        if torch.compiler.is_compiling():  # torch fuses its own
+        if torch.compiler.is_compiling():  # torch can fuse its own dropout
             return nn.functional.dropout(inputs, self.rate)
         return inputs * dropout_mask(inputs, self.rate)
 
@@ -31,9 +31,9 @@ class VariationalDropout(Dropout):
 
 
 def dropout_mask(like: Tensor, rate: float) -> Tensor:
-    """A mask of that shape: 0 at ``rate`` (to 1 / 65,536), else 1 / (1 - rate).
+    """A mask of the shape of ``like``: 0 with probability ``rate``, otherwise 1 / (1 - rate).
 
-    Four decisions are made of one random number.
+    ``rate`` is rounded to multiples of 1 / 65,536: one random number decides on four entries.
     """
     draws = torch.empty((like.numel() + 3) // 4, dtype=torch.int64, device=like.device)
     draws.random_(-(2**63), None)

@@ -1,4 +1,4 @@
-"""Under ``torch.compile`` the biLM runs eagerly: its own kernels beat a traced graph."""
+"""Keeps the biLM eager under ``torch.compile``: its own kernels are faster than a traced graph."""
 
 import functools
 import sys
@@ -11,9 +11,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def runs_eagerly(function: Function) -> Function:
-    """``torch.compiler.disable``, but importing torch's compiler only where somebody compiles.
+    """Like ``torch.compiler.disable``, but imports torch's compiler only when it is used.
 
-    The import alone would double the time that loading a model takes.
+    The import alone would double the time to load a model.
     """
 
     disabled: list[Callable[..., Any]] = []

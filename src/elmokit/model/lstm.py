@@ -7,7 +7,7 @@ For layer l at step t, with gates i, f, o and candidate j:
     h_t = clip( (sigmoid(o) * tanh(c_t)) W_p )
     output_t = h_t                from the second layer on, h_t + x_t (the skip connection)
 
-Files keep the gates as i, j, f, o; ours are i, f, o, j, so that one sigmoid covers three.
+Files order the gates i, j, f, o; here the order is i, f, o, j, so that one sigmoid covers three.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from elmokit.model.weights_version import tensors_version
 
 
 class LstmState(NamedTuple):
-    """Of every layer of one direction, for B sentences."""
+    """The state of every layer of one direction, for B sentences."""
 
     hidden: Tensor  # (L, B, P)
     cell: Tensor  # (L, B, H)
@@ -36,14 +36,14 @@ class LstmState(NamedTuple):
         return LstmState(self.hidden[:, index], self.cell[:, index])
 
     def replace_rows(self, index: Tensor, other: "LstmState") -> "LstmState":
-        """A copy in which the sentences ``index`` have the states of ``other``."""
+        """A copy in which the rows ``index`` are replaced by ``other``."""
         return LstmState(
             self.hidden.index_copy(1, index, other.hidden),
             self.cell.index_copy(1, index, other.cell),
         )
 
     def join(self, other: "LstmState") -> "LstmState":
-        """The states of this one's sentences, then of the other's."""
+        """The rows of this state followed by those of ``other``."""
         return LstmState(
             torch.cat([self.hidden, other.hidden], dim=1),
             torch.cat([self.cell, other.cell], dim=1),
@@ -54,11 +54,11 @@ class LstmState(NamedTuple):
         return LstmState(self.hidden.to(device), self.cell.to(device))
 
     def expand(self, num_rows: int) -> "LstmState":
-        """The state of one sentence, seen by ``num_rows``."""
+        """The state of one sentence, expanded to ``num_rows``."""
         return LstmState(self.hidden.expand(-1, num_rows, -1), self.cell.expand(-1, num_rows, -1))
 
     def detach(self) -> "LstmState":
-        """The same state, cut off from the graph that computed it."""
+        """The same state, detached from the graph."""
         return LstmState(self.hidden.detach(), self.cell.detach())
 
 
@@ -80,15 +80,15 @@ class ProjectedLstm(nn.Module):
         self.reset_parameters()
 
     def reset_forget_bias(self) -> None:
-        """Set the constant on the forget gate, which no file holds; readers of weights call it."""
+        """Set the constant added to the forget gate, which no file stores; readers call this."""
         cell_dim = self.config.dim
         forget_bias = self.bias.new_zeros(4 * cell_dim)
         forget_bias[cell_dim : 2 * cell_dim] = self.config.forget_bias
         self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
-        """Initialise the weights at random; the bias is left as it is."""
-        # Glorot over the joint matrix [x; h] -> gates, as the original; orthogonal is no better.
+        """Initialise the weights randomly; the bias is not changed."""
+        # Glorot over the joint matrix [x; h] -> gates, as in bilm-tf; orthogonal is no better.
         bound = (6 / (2 * self.config.projection_dim + 4 * self.config.dim)) ** 0.5
         nn.init.uniform_(self.input_weight, -bound, bound)
         nn.init.uniform_(self.hidden_weight, -bound, bound)
@@ -96,7 +96,7 @@ class ProjectedLstm(nn.Module):
             nn.init.xavier_uniform_(self.projection)
 
     def weights(self, dtype: torch.dtype | None = None) -> LstmWeights:
-        """``dtype``: round to it; the gradients reach the parameters all the same."""
+        """``dtype``: round to it; gradients still reach the parameters."""
         assert isinstance(self.forget_bias, Tensor)
         dtype = dtype or self.bias.dtype
         return LstmWeights(
@@ -109,7 +109,7 @@ class ProjectedLstm(nn.Module):
         )
 
     def narrow_weights(self, precision: Precision) -> NarrowWeights:
-        """Rounded once, and again when a weight has changed; float32 shares the weights."""
+        """The weights rounded to ``precision``, cached until one changes; float32 is shared."""
         if precision == "float32":
             return self.weights().narrowed(precision)
         version = precision, tensors_version(self._parameters.values())
@@ -148,19 +148,21 @@ class LstmStack(nn.Module):
         workspaces: Sequence[Workspace] | None = None,
         steps: LstmSteps = PLAIN,
     ) -> tuple[list[Tensor], LstmState]:
-        """Differentiable. ``inputs`` (S, P), step by step; ``batch_sizes`` (T) never grows.
+        """Run all layers, differentiably.
 
-        ``keep`` (S, 1): 0 where a row forgets its state before that step, else 1.
+        ``inputs`` (S, P): step by step.
+        ``batch_sizes`` (T): the number of rows of each step, never increasing.
+        ``keep`` (S, 1): 0 where a row forgets its state before that step, otherwise 1.
         ``drop``: dropout on each layer's input (which the skip connection adds).
-        ``matrix_dtype``: of the matrix products, if not that of the parameters.
-        ``rows`` (S,): ``inputs`` is a table (N, P) of distinct inputs, and these are read.
-        ``workspaces``: buffers of each layer, to be used again at the next call.
+        ``matrix_dtype``: dtype of the matrix products, if not that of the parameters.
+        ``rows`` (S,): if given, ``inputs`` is a table (N, P) of which these rows are read.
+        ``workspaces``: buffers of each layer, reused in the next call.
         Returns every layer's output, each (S, P), and the state after each row's last step.
         """
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
-        if drop is not None and rows is not None:  # each occurrence has a mask of its own
+        if drop is not None and rows is not None:  # each occurrence has its own mask
             inputs, rows = nn.functional.embedding(rows, inputs), None
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, ProjectedLstm)
@@ -188,8 +190,8 @@ class LstmStack(nn.Module):
     ) -> tuple[list[Tensor], LstmState]:
         """The same without gradients or dropout, for inputs ``table[rows]``: (N, P) and (S,).
 
-        The first layer's input projection is computed once per distinct token. ``precision``: of
-        the matrices.
+        The first layer's input projection is computed once per distinct token. ``precision``: the
+        precision of the matrices.
         """
         if runs_in_one_call(precision, len(rows), table, state.hidden):
             return run_together([self.stack(table, rows, batch_sizes, state, precision)])[0]
@@ -225,7 +227,7 @@ class LstmStack(nn.Module):
         state: LstmState,
         precision: Precision,
     ) -> Stack:
-        """What ``infer`` runs, for ``run_together``."""
+        """The argument of ``run_together`` that corresponds to a call of ``infer``."""
         layers = [layer.narrow_weights(precision) for layer in self._lstms()]
         return Stack(layers, self.config.use_skip_connections, table, rows, batch_sizes, *state)
 
@@ -238,7 +240,7 @@ class LstmStack(nn.Module):
 
 @torch.no_grad()
 def run_together(stacks: Sequence[Stack]) -> list[tuple[list[Tensor], LstmState]]:
-    """What ``infer`` returns, of one or two directions at once; see ``runs_in_one_call``."""
+    """The results of ``infer`` for one or two directions at once; see ``runs_in_one_call``."""
     return [
         (list(outputs), LstmState(hidden, cell)) for outputs, hidden, cell in run_stacks(stacks)
     ]

@@ -1,8 +1,8 @@
-"""SENTENCES AS TENSORS: the distinct tokens once, where each occurs, and the order of computing.
+"""SENTENCES AS TENSORS: distinct tokens, where each occurs, and the order of computation.
 
-A batch holds every distinct token once, because the token encoder does not look at context. The
+A batch holds every distinct token once, because the token encoder does not depend on context. The
 LSTMs read it packed: step 0 of every sentence, then step 1 of those that have one, ...; sentences
-are sorted by falling length, so that a step is a run of rows and padding is never computed.
+are sorted by decreasing length, so a step is a range of rows and padding is never computed.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class TokenBatch(NamedTuple):
     """B sentences as tensors: the ids of N distinct tokens, and where each of them occurs."""
 
     ids: TokenIds
-    """Of N distinct tokens; rows 0 and 1 are the markers of begin and end of sentence."""
+    """The ids of N distinct tokens; rows 0 and 1 are the begin and end markers."""
     rows: Tensor
     """(B, T): the distinct token at each position; ignored beyond a sentence's length."""
     lengths: Tensor
@@ -64,7 +64,7 @@ def batch_tokens(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> T
 
     Args:
         sentences: lists of tokens; for raw strings use ``Elmo.batch``.
-        indexer: that of the model, ``Embedder.indexer`` or ``Elmo.indexer``.
+        indexer: the model's indexer, ``Embedder.indexer`` or ``Elmo.indexer``.
 
     >>> batch_tokens([["a", "rose", "is", "a", "rose"]], TokenIndexer.utf8()).rows.tolist()
     [[2, 3, 4, 2, 3]]
@@ -80,14 +80,14 @@ def batch_tokens(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> T
 
 
 def batch_character_ids(characters: Tensor, indexer: TokenIndexer) -> TokenBatch:
-    """(B, T, C) character ids, where a token of zeros is padding, as AllenNLP passes them."""
+    """Turn (B, T, C) character ids, as AllenNLP makes them, into a batch; zeros are padding."""
     markers = indexer.encode([indexer.begin, indexer.end]).characters
     assert markers is not None
     given, limit = characters.shape[-1], markers.shape[-1]
     if given != limit:
         raise InputError(
             f"these ids have {given} characters per token, but the model reads {limit}; "
-            f"make them with {limit}"
+            f"make them with max_characters={limit}"
         )
     mask = (characters > 0).any(dim=-1)  # (B, T)
     tokens, places = torch.unique(characters[mask], dim=0, return_inverse=True)
@@ -96,7 +96,7 @@ def batch_character_ids(characters: Tensor, indexer: TokenIndexer) -> TokenBatch
 
 
 def batch_word_ids(words: Tensor, marker_ids: tuple[int, int]) -> TokenBatch:
-    """(B, T) word ids, where 0 is padding; ``marker_ids`` are those of begin and end."""
+    """Turn (B, T) word ids into a batch; 0 is padding, ``marker_ids`` are begin and end."""
     mask = words > 0
     tokens, places = torch.unique(words[mask], return_inverse=True)
     ids = torch.cat([tokens.new_tensor(marker_ids), tokens])
@@ -117,7 +117,7 @@ def _lengths(mask: Tensor) -> Tensor:
 
 
 def add_markers(rows: Tensor, lengths: Sequence[int]) -> tuple[Tensor, list[int]]:
-    """(B, T) -> (B, T + 2): every sentence between its markers; and the new lengths."""
+    """(B, T) -> (B, T + 2), with markers around every sentence, and the new lengths."""
     marked = torch.nn.functional.pad(rows, (1, 1), value=END_ROW)
     marked[:, 0] = BEGIN_ROW
     for row, length in enumerate(lengths):
@@ -126,7 +126,7 @@ def add_markers(rows: Tensor, lengths: Sequence[int]) -> tuple[Tensor, list[int]
 
 
 class Packing(NamedTuple):
-    """Which token of B sentences each row of a packed batch is."""
+    """Which token of B sentences each row of a packed batch holds."""
 
     batch_sizes: list[int]  # sentences still running at each step
     order: Tensor  # (B'): the sentences that have tokens, longest first
@@ -135,7 +135,7 @@ class Packing(NamedTuple):
 
 
 def pack(lengths: Sequence[int], num_columns: int, device: torch.device) -> Packing:
-    """Sort by falling length and lay the steps one after the other."""
+    """Sort sentences by decreasing length and arrange their tokens step by step."""
     sizes = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(-sizes, kind="stable")
     order = order[sizes[order] > 0]

@@ -12,9 +12,9 @@ from elmokit.model.dropout import Dropout
 class ScalarMix(nn.Module):
     """(B, L + 1, T, D) -> (B, T, D).
 
-    What a task learns of the layers, in one place: the weights, their penalty, layer norm and
-    dropout. ``layer_norm`` normalises each token's D values in each layer, without parameters, so
-    the result never depends on what else is in the batch. ``dropout`` is of the mixed vector.
+    Everything that a task learns about the layers: the weights, their penalty, layer norm and
+    dropout. ``layer_norm`` normalises the D values of each token in each layer, without parameters,
+    so the result never depends on the rest of the batch. ``dropout`` applies to the mixed vector.
     """
 
     def __init__(
@@ -45,9 +45,7 @@ class ScalarMix(nn.Module):
     def forward(self, layers: Tensor) -> Tensor:
         """Mix layers (B, L + 1, T, D) into one vector per token (B, T, D)."""
         if layers.shape[1] != len(self.raw_weights):
-            raise ValueError(
-                f"this mix weighs {len(self.raw_weights)} layers, got {layers.shape[1]}"
-            )
+            raise ValueError(f"expected {len(self.raw_weights)} layers, got {layers.shape[1]}")
         if self.layer_norm:
             layers = normalise(layers, layers.shape[-1:])
         mixed: Tensor = self.dropout(self.gamma * weighted_sum(self.weights, layers))

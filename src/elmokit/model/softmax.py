@@ -1,7 +1,7 @@
 """Top layer -> next (previous) word: one softmax, shared by the two directions.
 
-The loss and its gradient are computed together, a block of rows at a time, so that no (N, V) or
-(N, K) matrix of logits ever exists as a whole.
+The loss and its gradient are computed together, a block of rows at a time, so that the whole (N, V)
+or (N, K) matrix of logits never exists.
 """
 
 from typing import Any, NamedTuple
@@ -32,9 +32,9 @@ class Softmax(nn.Module):
 
     @torch.no_grad()
     def negative_log_likelihoods(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """(N,) in nats, by the full softmax, in float64.
+        """(N,) negative log-likelihoods in nats, by the full softmax, in float64.
 
-        The sum over the words is made in float64: in float32 it is too small by a millionth.
+        The sum over the words is computed in float64: in float32 it is too small by a millionth.
         """
         blocks = [hidden.new_zeros(0, dtype=torch.float64)]
         for rows, wanted in zip(
@@ -49,24 +49,24 @@ class Softmax(nn.Module):
 
 
 class OutputWords(NamedTuple):
-    """A softmax with the words its rows stand for."""
+    """A softmax and the words of its rows."""
 
     softmax: Softmax
     vocabulary: Vocabulary
 
 
 class Negatives(NamedTuple):
-    """K words drawn without replacement, and how often each word was to be expected."""
+    """K words drawn without replacement, and the log of each word's expected count."""
 
     words: npt.NDArray[np.int64]  # (K,), sorted
     log_expected: npt.NDArray[np.float32]  # (V,)
 
 
 class LogUniformSampler:
-    """Word k with probability log((k + 2) / (k + 1)) / log(V + 1): near to Zipf's law.
+    """Draws word k with probability log((k + 2) / (k + 1)) / log(V + 1), close to Zipf's law.
 
-    Words are drawn until K distinct ones are found; after ``tries`` draws a word is among them
-    with probability 1 - (1 - p)^tries, which the sampled softmax takes off its logit.
+    Words are drawn until K distinct ones are found; after ``tries`` draws a word is among them with
+    probability 1 - (1 - p)^tries, whose log the sampled softmax subtracts from its logit.
     """
 
     def __init__(self, num_words: int, num_negatives: int) -> None:
@@ -77,7 +77,7 @@ class LogUniformSampler:
         self.log_miss = np.log1p(-probability)
 
     def draw(self, random: np.random.Generator) -> Negatives:
-        """Draw K distinct words, with the log of how probable each word was to be among them."""
+        """Draw K distinct words; also return the log probability of each word to be among them."""
         drawn = np.empty(0, dtype=np.int64)
         while True:
             uniform = random.random(4 * self.num_negatives)

@@ -8,7 +8,7 @@ from elmokit.model.char_cnn import CharCnn
 from elmokit.text.token_ids import TokenIds
 
 ROWS_AT_ONCE = 1024
-"""Tokens of similar length go through the CNN together, so that short ones stay short."""
+"""Tokens per CNN call; they have similar lengths, so that short ones need little padding."""
 
 
 class TokenEncoder(nn.Module):
@@ -33,14 +33,14 @@ class TokenEncoder(nn.Module):
             nn.init.zeros_(self.projection.bias)
 
     def forward(self, ids: TokenIds) -> Tensor:
-        """(N, P), in the dtype of the weights whatever ``torch.autocast`` says."""
+        """Return (N, P), in the dtype of the weights even under ``torch.autocast``."""
         given = ids.words if ids.characters is None else ids.characters
         assert given is not None
         with torch.autocast(given.device.type, enabled=False):
             return self._encode_by_length(ids)
 
     def _encode_by_length(self, ids: TokenIds) -> Tensor:
-        """Short tokens with short ones, so that little padding goes through the CNN."""
+        """Encode tokens of similar length together, so that there is little padding."""
         if ids.characters is None or len(ids.characters) == 0:
             return self._encode(ids, longest=None)
         lengths = lengths_before_tail(ids.characters)
@@ -69,6 +69,6 @@ class TokenEncoder(nn.Module):
 
 
 def lengths_before_tail(ids: Tensor) -> Tensor:
-    """(N,): positions of each row (N, C) before it repeats its last id to the end: its padding."""
+    """(N,): the length of each row of (N, C) without its padding, the repeated last id."""
     is_tail = (ids == ids[:, -1:]).flip(1).cumprod(dim=1)
     return ids.shape[1] - is_tail.sum(dim=1)

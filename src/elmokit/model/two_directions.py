@@ -1,4 +1,4 @@
-"""Run the two directions at once, one thread each; every GEMM inside uses its thread alone."""
+"""Runs the two directions in parallel, in one thread each."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ Forward = TypeVar("Forward")
 Backward = TypeVar("Backward")
 
 ROWS_WORTH_A_THREAD = 16
-"""With fewer rows a step in Python is so short that the threads would wait for each other."""
+"""With fewer rows, steps are so short that the threads would wait for Python's lock."""
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 _making_pool = threading.Lock()
@@ -25,11 +25,11 @@ def run_both(
     is_short: bool = False,
     stays_here: bool = False,
 ) -> tuple[Forward, Backward]:
-    """Both results. On one core, or on a GPU (where launches are queued anyway), one by one.
+    """Run both and return their results; one after the other on one core or on a GPU.
 
-    ``is_short``: the work is a run of steps so short that threads would wait for each other's
-    Python. ``stays_here``: the forward direction may run on the caller's thread, because no product
-    in it is PyTorch's, which would use all of the caller's threads; that saves waking a worker.
+    ``is_short``: the steps are so short that threads would wait for Python's lock. ``stays_here``:
+    the forward direction may run in the caller's thread, which saves waking a worker. That is
+    possible if it uses no matrix products of PyTorch, which would use all of the caller's threads.
     """
     num_threads = torch.get_num_threads()
     if device.type != "cpu" or num_threads == 1 or is_short:
@@ -40,7 +40,7 @@ def run_both(
         try:
             return forward(), later.result()
         finally:
-            wait([later])  # it writes to buffers that an error here would free
+            wait([later])  # it still writes to buffers that an error here would free
     futures = pool.submit(forward), pool.submit(backward)
     return futures[0].result(), futures[1].result()
 
@@ -54,8 +54,8 @@ def _pool(threads_each: int) -> ThreadPoolExecutor:
 
 
 def _make_pool(threads_each: int) -> ThreadPoolExecutor:
-    """Start both workers now: a thread that sets its number of threads also sets the default of
-    threads started later, so the caller's number is put back after both have done so."""
+    """Start both workers now: a thread that sets its number of threads also sets the default for
+    later threads, so the caller's number is restored after both have done so."""
     num_threads = torch.get_num_threads()
     pool = ThreadPoolExecutor(
         max_workers=2,
@@ -71,17 +71,17 @@ def _make_pool(threads_each: int) -> ThreadPoolExecutor:
 
 
 def _start_worker(num_threads: int) -> None:
-    """The first question a thread asks PyTorch gives it the default number of threads, even where
-    it has set its own before: so it asks first."""
+    """The first call into PyTorch resets a thread to the default number of threads, so query it
+    before setting the number."""
     torch.get_num_threads()
     torch.set_num_threads(num_threads)
 
 
 def _start_anew_in_child() -> None:
-    """A forked process has no threads but its own: forget the pools.
+    """Drop the pools in a forked process, which does not inherit their threads.
 
-    GNU OpenMP waits forever in a child of a process that has used it; where we have, the child
-    gets one thread (``torch.set_num_threads`` there raises it again at the caller's risk).
+    GNU OpenMP waits forever in a child of a process that has used it; in that case the child gets
+    one thread (it may call ``torch.set_num_threads`` at its own risk).
     """
     global _making_pool
     _making_pool = threading.Lock()

@@ -1,4 +1,4 @@
-"""Whether weights have changed: what is computed from them may be kept until then."""
+"""Detects changes of weights, so that values computed from them can be cached."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,14 @@ from torch import Tensor, nn
 
 
 def weights_version(module: nn.Module) -> object:
-    """Equal to an earlier result as long as every weight is where it was and as it was."""
+    """A value that changes whenever a weight is modified or moved."""
     return tensors_version(module.parameters())
 
 
 def tensors_version(tensors: Iterable[Tensor | None]) -> object:
-    """The same of some tensors, without the search through a module.
+    """The same for some tensors, without searching a module.
 
-    Weights made in inference mode have no counter of changes; there, their place is all we see.
+    Tensors made in inference mode have no version counter; only their address is compared.
     """
     return tuple(
         (tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version)

@@ -1,4 +1,4 @@
-"""A recipe: all settings of a training run, in one TOML file that people read and change."""
+"""A recipe: all settings of a training run, in one TOML file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train. Defaults are the outcome of the study in docs/reference/decisions.md."""
+    """How to train. The defaults were chosen by the study in docs/reference/decisions.md."""
 
     start_from: str = ""
     """A model whose weights and softmax the run starts from; empty: randomly initialised weights.
@@ -32,7 +32,7 @@ class TrainConfig:
     """Steps that fit the character CNN to the static vectors."""
     num_epochs: float = 1.0
     max_tokens: int | None = None
-    """Stop after this many tokens, whatever the epochs say."""
+    """Stop after this many tokens, regardless of ``num_epochs``."""
     batch_size: int = 128
     """Streams of text read in parallel, over all processes."""
     window: int = 20
@@ -42,13 +42,13 @@ class TrainConfig:
     optimizer: Literal["adam", "adagrad"] = "adam"
     learning_rate: float = 0.002
     schedule: Literal["constant", "linear", "cosine"] = "linear"
-    """How the learning rate falls to zero at the end of the budget."""
+    """How the learning rate decays to zero at the end of the budget."""
     decay_share: float = 1.0
-    """The last share of the budget, over which the rate falls; before that it is constant."""
+    """The last share of the budget, over which the rate decays; before that it is constant."""
     warmup_share: float = 0.02
     dropout: float = 0.0
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
-    """Of the matrix products of the LSTMs; weights, states and softmax are float32 either way.
+    """Precision of the LSTMs' matrix products; weights, states and softmax are always float32.
     ``auto``: bfloat16 if the processor has instructions for it, else float32; decided when the run
     starts, and kept when it is resumed on another machine."""
     average: int = 0
@@ -58,19 +58,19 @@ class TrainConfig:
     reset_share: float = 0.5
     """The share of sentence starts at which the state is reset to zero."""
     context: float = 0.0
-    """Weight of a second loss: the top layer at a word has to tell which words stand around it, so
-    that it carries what the text is about; 0 = off. Words are compared by ``vectors`` or, without
-    them, by the softmax. Used in training alone, and no part of the losses that are shown."""
+    """Weight of a second loss, which trains the top layer at a word to identify the surrounding
+    words, so that it encodes the topic of the text; 0 = off. Words are compared by ``vectors`` or,
+    without them, by the softmax. Only used in training, and not included in the reported losses."""
     scale_loss_by_window: bool = False
-    """Multiply the loss by the window before the gradient, as the original did."""
+    """Multiply the loss by the window before computing the gradient, as bilm-tf did."""
     adagrad_start: float = 1.0
     seed: int = 1
     evaluate_every: int = 1000
-    """Steps between two held-out perplexities."""
+    """Steps between two evaluations of the held-out perplexity."""
     evaluate_tokens: int = 50_000
-    """Held-out tokens that are measured on during training."""
+    """Held-out tokens used for evaluation during training."""
     final_evaluate_tokens: int = 200_000
-    """Held-out tokens that are measured on at the end; 0 = all of them."""
+    """Held-out tokens used for evaluation at the end; 0 = all of them."""
     checkpoint_every: int = 500
     keep_checkpoints: int = 2
     patience: int = 0
@@ -87,12 +87,13 @@ class TrainConfig:
             "num_negatives", "patience", "skip_tokens", "vectors_steps", "average",
             "final_evaluate_tokens",
         ):  # fmt: skip
-            require(getattr(self, name) >= 0, f"train.{name} must not be negative")
+            value = getattr(self, name)
+            require(value >= 0, f"train.{name} must not be negative, got {value}")
         for name in ("decay_share", "warmup_share", "dropout", "reset_share"):
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, f"train.{name} must lie between 0 and 1, got {value}")
         require(self.context >= 0, f"train.context must not be negative, got {self.context}")
-        require(self.dropout < 1.0, "train.dropout must be less than 1")
+        require(self.dropout < 1.0, f"train.dropout must be less than 1, got {self.dropout}")
         for name in ("num_epochs", "learning_rate", "clip_norm", "adagrad_start"):
             value = getattr(self, name)
             require(value > 0, f"train.{name} must be positive, got {value}")
@@ -100,7 +101,7 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The sizes of a model and how to train it: what one .toml file says."""
+    """The sizes of a model and how to train it: the contents of one .toml file."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -111,7 +112,7 @@ class Recipe:
 
 
 def with_word_table(model: ModelConfig, num_words: int) -> ModelConfig:
-    """The model with a word table, where it has one, for a vocabulary of ``num_words``."""
+    """The model with its word table, if any, resized to a vocabulary of ``num_words``."""
     if model.words is None:
         return model
     return replace(model, words=replace(model.words, num_words=word_table_size(num_words)))
@@ -137,10 +138,10 @@ def recipe_from_plain(values: dict[str, Any], where: str) -> Recipe:
     values = dict(values)
     train = from_plain(TrainConfig, values.pop("train", {}), f"{where} [train]")
     if values.get("words") is not None:
-        values["words"] = {"num_words": 1, **values["words"]}  # the corpus will tell
+        values["words"] = {"num_words": 1, **values["words"]}  # set later, from the corpus
         values.setdefault("char_cnn", None)
     draft = from_plain(ModelConfig, values, where)
-    # Where widths agree, the layer between them is left out, as in the published files.
+    # If the widths agree, the projection is left out, as in the published files.
     lstm = dict(values.get("lstm", {}))
     lstm.setdefault("has_projection", draft.lstm.dim != draft.lstm.projection_dim)
     values["lstm"] = lstm

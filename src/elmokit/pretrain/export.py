@@ -1,4 +1,4 @@
-"""A RUN -> A MODEL: the weights of a checkpoint as something others can load."""
+"""A RUN -> A MODEL: writes the weights of a checkpoint as a model that others can load."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_files import StorageType
 
 SETTLED_BY = 30
-"""Held-out sentences whose mean state is stored as the settled one."""
+"""Number of held-out sentences whose mean state is stored as the settled state."""
 
 Which = Literal["best", "latest"]
 Format = Literal["native", "bilm-tf"]
@@ -89,7 +89,7 @@ def export(
     dtype: StorageType = "float32",
     card: Sequence[str] = (),
 ) -> PretrainedModel:
-    """Write a run's model in a form that others can load.
+    """Write a run's model in a format that others can load.
 
     Args:
         run: The folder of the run.
@@ -98,7 +98,7 @@ def export(
             softmax, as the published models are.
         which: The checkpoint with the lowest held-out perplexity, or the latest.
         dtype: How native weights are stored.
-        card: Facts to keep with the model, each as NAME=TEXT.
+        card: Facts to store with the model, each as NAME=TEXT.
     """
     if format == "bilm-tf" and dtype != "float32":
         raise InputError("--float16: only the native format stores half precision")
@@ -116,7 +116,7 @@ def export(
 
 
 def indexer_of(config: ModelConfig, vocabulary: Vocabulary) -> TokenIndexer:
-    """The ids that a model trained here reads for its tokens."""
+    """The indexer of a model that was trained with elmokit."""
     characters = Utf8Characters(config.char_cnn.max_characters) if config.char_cnn else None
     if config.words is None:
         return TokenIndexer(characters)

@@ -28,17 +28,17 @@ FINETUNE = TrainConfig(
     evaluate_every=2000,
     checkpoint_every=500,
 )
-"""One gentle epoch; the softmax, where it must be fitted first, gets one with a larger rate."""
+"""One epoch at a low rate; new softmax rows are first fitted for one epoch at a higher rate."""
 SOFTMAX_RATE = 0.002
 
 
 class FinetuneResult(NamedTuple):
-    """What fine-tuning gained, on the same held-out text."""
+    """The perplexity before and after fine-tuning, on the same held-out text."""
 
     before: Perplexity
     after: Perplexity
     fitted_words: int
-    """Softmax rows the model did not bring: fitted first, with the LSTMs frozen."""
+    """Number of softmax rows that the model lacked; fitted first, with the LSTMs frozen."""
 
 
 def finetune(
@@ -54,9 +54,9 @@ def finetune(
     The tuned model is written to folder ``out``. Its runs are kept in ``out``.run, where an
     interrupted call resumes.
 
-    Softmax rows are kept for the words the model knows. Where rows are missing (a published model
-    has none), they are fitted first with everything else frozen, and ``before`` is measured after
-    that: it says what the old biLM knows of the new text.
+    Softmax rows are kept for the words that the model knows. Missing rows (published models have
+    none) are fitted first with everything else frozen, and ``before`` is measured after that, so
+    that it shows how well the original biLM predicts the new text.
 
     Args:
         model: As ``load_pretrained`` returns it; its weights are changed.
@@ -69,8 +69,8 @@ def finetune(
     """
     if model.config.characters != "utf8" or model.config.char_cnn is None:
         raise InputError(
-            f"{model.source}: only models on UTF-8 characters can be fine-tuned, because their "
-            f"input is open to new words"
+            f"{model.source}: cannot be fine-tuned; give a model that reads UTF-8 characters, "
+            f"which can encode new words"
         )
     recipe = _recipe(model, changes)
     corpus = Corpus.open(data)
@@ -116,23 +116,23 @@ def _to_measure_on(corpus: Corpus, new_text: Path | None) -> tuple[Corpus, Split
 def _train_on(
     recipe: Recipe, data: Path, run: Path, bilm: BiLm, softmax: Softmax, device: str
 ) -> Perplexity:
-    """Train to the end, resuming the run if it was interrupted; never one of another model.
+    """Train to the end, resuming the run if it was interrupted; rejects runs of other models.
 
     Returns the perplexity on the held-out part of ``data``.
     """
     if (run / "run.json").is_file() and read_run(run) != (recipe, data.resolve()):
         raise InputError(
-            f"{run}: holds a run of another model, other data or other settings; choose another "
-            f"folder"
+            f"{run}: contains a run of another model, other data or other settings; choose "
+            f"another folder"
         )
     result = train(recipe, data, run, resume=True, start_from=(bilm, softmax), device=device)
     if result.perplexity is None:
-        raise InputError(f"{run}: stopped before the end; the same command continues it")
+        raise InputError(f"{run}: stopped before the end; run the same command to resume")
     return result.perplexity
 
 
 def _recipe(model: PretrainedModel, changes: Sequence[str]) -> Recipe:
-    """One that names the model, so that a run is known by it."""
+    """The recipe for fine-tuning; it names the model, which identifies the run."""
     values = Recipe(model.config, replace(FINETUNE, start_from=model.source)).to_plain()
     for change in changes:
         if not change.startswith("train."):

@@ -1,4 +1,4 @@
-"""HELD-OUT PERPLEXITY by the full softmax: every prediction counted, ``<UNK>`` targets too."""
+"""HELD-OUT PERPLEXITY by the full softmax, over all predictions, including ``<UNK>`` targets."""
 
 import math
 from pathlib import Path
@@ -21,18 +21,18 @@ from elmokit.progress import meter
 from elmokit.weights.pretrained import PretrainedModel
 
 StateMode = Literal["fresh", "carried"]
-"""What a sentence starts from: ``fresh``, zeros; ``carried``, the state the last sentence left."""
+"""The initial state of a sentence: ``fresh``, zeros; ``carried``, the previous final state."""
 Floats = npt.NDArray[np.float64]
 HEADER = (
     "text", "forward", "backward", "mean", "bits/character", "predictions per direction", "<UNK>",
 )  # fmt: skip
 MAX_LANES, WINDOW = 64, 32
 _STRETCH = 20
-"""Neighbouring sentences that a sample keeps together where state is carried between them."""
+"""Consecutive sentences that a sample keeps together if state is carried between them."""
 
 
 class Perplexity(NamedTuple):
-    """How well a biLM predicts a text: the lower, the better.
+    """How well a biLM predicts a text; lower is better.
 
     ``bits_per_character`` is the mean of both directions: the bits of all predictions (the words
     and the end of every sentence) over the characters of all words plus one per word, for the
@@ -54,14 +54,14 @@ class Perplexity(NamedTuple):
         return (self.forward + self.backward) / 2
 
     def line(self) -> str:
-        """Short enough for a line of the training log."""
+        """A short form for the training log."""
         return (
             f"held-out perplexity {self.mean:.2f} (forward {self.forward:.2f}, backward "
             f"{self.backward:.2f}; {self.num_predictions:,} predictions)"
         )
 
     def to_log(self) -> dict[str, Any]:
-        """The values under the names that log.jsonl gives them."""
+        """The values by their names in log.jsonl."""
         return {
             "forward_perplexity": self.forward,
             "backward_perplexity": self.backward,
@@ -86,7 +86,7 @@ class PerplexityByKind(NamedTuple):
 
     overall: Perplexity
     kinds: dict[str, Perplexity]
-    """In the order of the corpus; kinds without a sentence are left out."""
+    """By kind, in the order of the corpus; kinds without sentences are left out."""
 
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """The cells of a table under ``HEADER``: one row per kind, then all text together."""
@@ -104,13 +104,13 @@ class PerplexityByKind(NamedTuple):
         )
 
     def to_plain(self, by_kind: bool = True) -> dict[str, Any]:
-        """What JSON can hold."""
+        """Plain values for JSON."""
         kinds = {name: each.to_log() for name, each in self.kinds.items()}
         return {"all": self.overall.to_log(), **({"kinds": kinds} if by_kind else {})}
 
 
 class _Sums:
-    """What the predictions of each of K kinds add up to."""
+    """Sums over the predictions of each of K kinds."""
 
     def __init__(self, num_kinds: int) -> None:
         self.nats = np.zeros((2, num_kinds))  # forward, backward
@@ -164,7 +164,7 @@ def measure_by_kind(
         corpus: Where ``split`` is from.
         split: The part to measure on, such as ``corpus.heldout``.
         start: The state that every sentence starts from.
-        max_tokens: Measure on a sample of about so many tokens; None: all of them.
+        max_tokens: Measure on a sample of about this many tokens; None: all of them.
         quiet: Show no progress.
     """
     split = corpus.sample(split, max_tokens, _STRETCH if start == "carried" else 1)
@@ -199,7 +199,7 @@ def measure_by_kind(
 
 
 def _add_up(sums: _Sums, window: Window, kinds: Ints, nats: list[Floats]) -> None:
-    """Add a window's predictions; ``nats`` of the real ones alone, for each direction."""
+    """Add a window's predictions; ``nats``: of its real predictions, for each direction."""
     real_kinds = kinds[window.is_real]
     for side, values in enumerate(nats):
         sums.nats[side] += _by_kind(sums, real_kinds, values)
@@ -239,7 +239,7 @@ def perplexity_by_kind(
         data: The folder of the corpus.
         part: Which part of the corpus.
         start: The state that every sentence starts from.
-        max_tokens: Measure on a sample of about so many tokens; None: all of them.
+        max_tokens: Measure on a sample of about this many tokens; None: all of them.
     """
     if model.output_words is None:
         raise InputError(
@@ -254,7 +254,7 @@ def perplexity_by_kind(
         )
     split = corpus.heldout if part == "heldout" else corpus.train
     if split.num_sentences == 0:
-        raise InputError(f"{data}: its {part} part is empty; there is nothing to measure on")
+        raise InputError(f"{data}: its {part} part is empty; prepare a corpus with {part} text")
     return measure_by_kind(model.bilm, model.output_words.softmax, corpus, split, start, max_tokens)
 
 

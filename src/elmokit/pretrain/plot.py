@@ -1,4 +1,4 @@
-"""The curves of a run, drawn from its log."""
+"""Plots the curves of a run from its log."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +18,8 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
     """Draw held-out perplexity, training loss and learning rate against tokens.
 
     Args:
-        runs: Folders of runs or their logs; each started from the weights of the one before it.
-        out: The picture to write; its suffix says which kind (.png, .svg, .pdf).
+        runs: Folders of runs or their logs; each continued from the weights of the previous one.
+        out: The picture to write; the suffix gives the format (.png, .svg, .pdf).
     """
     events = one_after_the_other(runs)
     training = [event for event in events if event["event"] == "train"]
@@ -53,7 +53,7 @@ def _format(out: Path, figure: Any) -> str:
 
 
 def _draw_perplexity(axes: Any, heldout: Sequence[dict[str, Any]]) -> None:
-    """Curves of the measurements during training, stars for those on more text."""
+    """Curves for the measurements during training, stars for those on more text."""
     from matplotlib import ticker
 
     during, more = by_text(heldout)
@@ -100,14 +100,14 @@ def _million_tokens(events: Sequence[dict[str, Any]]) -> list[float]:
 def by_text(
     heldout: Sequence[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measurements on the little text used during training, and on more: no curve joins them."""
+    """Measurements on the sample used during training, and on more text; they are not joined."""
     least = min((event["predictions"] for event in heldout), default=0)
     during = [event for event in heldout if event["predictions"] == least]
     return during, [event for event in heldout if event["predictions"] != least]
 
 
 def one_after_the_other(runs: Sequence[Path]) -> list[dict[str, Any]]:
-    """The events of all logs, their tokens counted from the beginning of the first."""
+    """The events of all logs, with tokens counted from the start of the first."""
     events: list[dict[str, Any]] = []
     before = 0
     for run in runs:

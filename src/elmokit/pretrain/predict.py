@@ -1,4 +1,4 @@
-"""The biLM as a language model: the word in a blank, from the words before and after it."""
+"""The biLM as a language model: predicts the word in a blank from the words around it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Guess(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """The best words for one place, from the words before it, after it, and both."""
+    """The best words for a blank, from the words before it, after it, and both."""
 
     left: list[str]
     right: list[str]
@@ -36,21 +36,20 @@ class Predictions(NamedTuple):
 def predict(
     model: PretrainedModel | Embedder, text: str | Sequence[str], top: int = 10
 ) -> Predictions:
-    """The likeliest words for the blank ``___`` in ``text``.
+    """Return the most likely words for the blank ``___`` in ``text``.
 
     Args:
-        model: What ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
-        text: A sentence, or its tokens; ``___`` marks the place of the word.
+        model: As returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
+        text: A sentence, or its tokens; ``___`` marks the missing word.
         top: How many words to return.
 
-    ``combined`` is the geometric mean of the two directions' probabilities, normalised again, so
-    that a word's own frequency counts once. (Dividing their product by a Zipf prior, as Bayes'
-    rule would have it, lifted rare words to the top.) The markers and ``<UNK>`` are no answers and
-    are left out of the lists.
+    ``combined`` is the renormalised geometric mean of the two directions' probabilities, so that a
+    word's own frequency counts once. (Dividing their product by a Zipf prior, according to Bayes'
+    rule, ranked rare words too high.) The markers and ``<UNK>`` are left out of the lists.
     """
     reader = ContextReader(model, "predict words")
     left, right = _around_blank(text)
-    contexts = reader.read([[*left, BLANK, *right]])  # the blank itself is read by neither
+    contexts = reader.read([[*left, BLANK, *right]])  # neither direction reads the blank itself
     states = torch.stack([contexts.forward[0, len(left)], contexts.backward[0, len(left)]])
     softmax, vocabulary = reader.output_words
     with torch.no_grad():
@@ -82,6 +81,6 @@ def _around_blank(text: str | Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _require_one_blank(found: int, text: str) -> None:
     if found == 0:
-        raise InputError(f"there is no blank in {text!r}: write {BLANK} in the place of the word")
+        raise InputError(f"there is no blank in {text!r}; write {BLANK} in place of the word")
     if found > 1:
-        raise InputError(f"there is more than one blank {BLANK} in {text!r}")
+        raise InputError(f"there are {found} blanks {BLANK} in {text!r}; write only one")

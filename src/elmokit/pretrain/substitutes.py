@@ -1,9 +1,9 @@
-"""Which words could stand in the place of a word: its substitutes, by both directions of a biLM.
+"""Substitutes: the words that could replace a word, by both directions of a biLM.
 
-By the context alone, a place is described as ``predict`` describes a blank: the geometric mean of
-the two directions' probabilities. That often yields words that fit the place but have nothing to
-do with the word ("the *meal* raised its rates"). With the word itself as evidence, each candidate
-is weighted by how close its softmax row is to the word's own row,
+By the context alone, words are predicted as for a blank in ``predict``: by the geometric mean of
+the two directions' probabilities. That often yields words that fit the context but are unrelated
+to the word ("the *meal* raised its rates"). With the word itself as evidence, each candidate is
+weighted by how close its softmax row is to the word's own row,
 
     log p(w | context, word)  =  log p(w | context) + EVIDENCE * cos(row_w, row_word) + constant
 
@@ -30,27 +30,27 @@ from elmokit.weights.pretrained import PretrainedModel
 EVIDENCE = 30.0
 """The weight of the word itself, in nats at a cosine of 1."""
 PLACES_AT_ONCE = 64
-"""Places whose (V,) distributions are in memory together."""
+"""Places whose (V,) distributions are computed at once."""
 
 Place = tuple[Sequence[str], int]
-"""The tokens of a sentence, and the number of the token that is replaced."""
+"""The tokens of a sentence, and the index of the token to replace."""
 
 
 class Substitutes(NamedTuple):
-    """The likeliest words in the place of a word.
+    """The most likely substitutes of a word.
 
-    The word itself, in any case, and the markers are no substitutes: the probabilities are those
-    of all other words, and add up to 1.
+    The word itself (ignoring case) and the markers are excluded; the probabilities of all other
+    words add up to 1.
     """
 
     tokens: list[str]
     place: int
     by_context: list[Guess]
-    """By the words around it alone."""
+    """Predicted from the context alone."""
     with_word: list[Guess] | None
-    """With the word itself as evidence; None where it is outside the vocabulary."""
+    """With the word itself as evidence; None if it is outside the vocabulary."""
     own_log_probability: float | None
-    """What the context gives the word itself; None where it is outside the vocabulary."""
+    """Log probability of the word itself, given the context; None if outside the vocabulary."""
 
     @property
     def word(self) -> str:
@@ -61,12 +61,12 @@ class Substitutes(NamedTuple):
 def substitutes(
     model: PretrainedModel | Embedder, tokens: Sequence[str], place: int, top: int = 10
 ) -> Substitutes:
-    """The likeliest words in the place of ``tokens[place]``.
+    """Return the most likely substitutes of ``tokens[place]``.
 
     Args:
-        model: what ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
-        tokens: a sentence.
-        place: which token is replaced.
+        model: as returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
+        tokens: the tokens of a sentence.
+        place: the index of the token to replace.
         top: how many words to return.
 
     >>> sentence = "The bank raised its rates .".split()
@@ -75,7 +75,7 @@ def substitutes(
     ['banks', 'company', 'government']
     """
     if not 0 <= place < len(tokens):
-        raise InputError(f"there is no token {place} in a sentence of {len(tokens)}")
+        raise InputError(f"place must be in 0 to {len(tokens) - 1}, got {place}")
     reader = SubstituteReader(model)
     word = tokens[place]
     (by_context,) = next(reader.log_probabilities([(tokens, place)], has_evidence=False))
@@ -88,10 +88,10 @@ def substitutes(
 
 
 class SubstituteReader:
-    """Substitutes at many places, with one model."""
+    """Finds substitutes at many places with one model."""
 
     def __init__(self, model: PretrainedModel | Embedder, evidence: float = EVIDENCE) -> None:
-        """``evidence``: how much the word itself counts; see above."""
+        """``evidence``: the weight of the word itself; see the module docstring."""
         self.contexts = ContextReader(model, "find substitutes")
         self.evidence = evidence
         softmax, vocabulary = self.contexts.output_words
@@ -105,7 +105,7 @@ class SubstituteReader:
             self._by_form.setdefault(word.casefold(), []).append(number)
 
     def knows(self, word: str) -> bool:
-        """Is the word in the vocabulary of the softmax?"""
+        """Whether the word is in the vocabulary of the softmax."""
         return word in self.vocabulary
 
     @torch.no_grad()
@@ -114,7 +114,7 @@ class SubstituteReader:
     ) -> Iterator[Tensor]:
         """Blocks of (n, V) log probabilities, in the order of the places.
 
-        ``has_evidence``: with the word itself, where it is in the vocabulary.
+        ``has_evidence``: use the word itself as evidence if it is in the vocabulary.
         """
         softmax, _ = self.contexts.output_words
         for start in range(0, len(places), PLACES_AT_ONCE):
@@ -130,7 +130,7 @@ class SubstituteReader:
             yield logits.log_softmax(dim=1).cpu()
 
     def best(self, log_probabilities: Tensor, word: str, top: int) -> list[Guess]:
-        """The ``top`` words of one (V,), without the markers and without ``word`` in any case."""
+        """The ``top`` words of one (V,) row, without the markers and ``word`` (ignoring case)."""
         values = self.without_words(log_probabilities[None], [word])[0]
         found = values.topk(min(top, int(values.isfinite().sum())))
         return [
@@ -139,17 +139,17 @@ class SubstituteReader:
         ]
 
     def without_words(self, log_probabilities: Tensor, words: Sequence[str]) -> Tensor:
-        """(n, V) of all words but the markers and each row's own word, normalised again."""
+        """(n, V) without the markers and each row's own word, renormalised."""
         values = log_probabilities.masked_fill(self._is_marker, -torch.inf)
         for row, word in enumerate(words):
             values[row, self._by_form.get(word.casefold(), [])] = -torch.inf
         return values.log_softmax(dim=1)
 
     def typical(self, groups: Sequence[Sequence[Place]], top: int = 10) -> list[list[str]]:
-        """For each group of places, the substitutes that tell it from the others.
+        """For each group of places, the substitutes that distinguish it from the others.
 
-        A word's score is p log(p / q): p is its mean probability in the group, q the mean of all
-        groups' p. A group that is alone shows its likeliest substitutes.
+        A word's score is p log(p / q): p is its mean probability in the group, q the mean of p over
+        all groups. For a single group, the most likely substitutes are returned.
         """
         means = np.stack([self._mean_probabilities(places) for places in groups])  # (G, V)
         overall = means.mean(axis=0)
@@ -161,7 +161,7 @@ class SubstituteReader:
         ]
 
     def _mean_probabilities(self, places: Sequence[Place]) -> npt.NDArray[np.float64]:
-        """(V,) over the places; at each, the word that stands there has none."""
+        """(V,) mean over the places; the word at each place is excluded."""
         total, start = np.zeros(len(self.words)), 0
         for block in self.log_probabilities(places):
             words = [tokens[place] for tokens, place in places[start : start + len(block)]]
@@ -170,7 +170,7 @@ class SubstituteReader:
         return total / max(len(places), 1)
 
     def _states(self, places: Sequence[Place]) -> Tensor:
-        """(n, P): the mean of the two states that await each word, whose logits are combined."""
+        """(n, P): the mean of the forward and backward states that predict each word."""
         found: dict[int, Tensor] = {}
         for chunk in chunks_of([len(tokens) for tokens, _ in places], BATCH_TOKENS):
             contexts = self.contexts.read([places[number][0] for number in chunk])

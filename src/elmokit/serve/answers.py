@@ -1,6 +1,6 @@
 """Vectors -> the bytes of a response, in the form that the client accepts.
 
-Arrays go out as they lie in memory; JSON is written by orjson straight from them.
+Arrays are sent as they are in memory; orjson writes JSON directly from them.
 """
 
 import base64
@@ -38,7 +38,7 @@ _ANYTHING = {"*/*": Form.JSON, "application/*": Form.JSON}
 
 
 class AnsweredText(NamedTuple):
-    """One text: its tokens, where they stand, and its vectors (pooled, or of several layers)."""
+    """One text: its tokens, their offsets, and its vectors (pooled, or of several layers)."""
 
     tokens: list[str]
     offsets: list[tuple[int, int]] | None
@@ -47,7 +47,7 @@ class AnsweredText(NamedTuple):
 
 
 class MeasuredText(NamedTuple):
-    """One text: where its tokens stand, and what each of its sentences was measured to be."""
+    """One text: the offsets of its tokens, and the surprisal of each of its sentences."""
 
     offsets: list[tuple[int, int]] | None
     sentences: list[tuple[int, int]]
@@ -74,7 +74,7 @@ class MeasuredText(NamedTuple):
 
 
 def accepted_form(accept: str | None) -> Form:
-    """What an Accept header asks for; JSON if it does not matter."""
+    """The form that an Accept header asks for; JSON by default."""
     wanted: list[tuple[float, int, Form]] = []
     for place, part in enumerate((accept or "*/*").split(",")):
         fields = [field.strip().lower() for field in part.split(";")]
@@ -100,10 +100,10 @@ def _weight(weights: list[str]) -> float:
 
 
 def require_fitting(form: Form, num_texts: int, is_pooled: bool) -> None:
-    """Refuse, before any work, what this form cannot hold or this server cannot write."""
+    """Reject, before any work, a form that cannot hold the result or cannot be written here."""
     if form is Form.NPY and (num_texts == 0 or (num_texts > 1 and not is_pooled)):
         raise InputError(
-            f"{Form.NPY.value} holds one array, these are {num_texts}: send one text, set "
+            f"{Form.NPY.value} holds one array, got {num_texts}: send one text, set "
             f"pooling, or accept {Form.NPZ.value}"
         )
     if form is Form.ARROW and importlib.util.find_spec("pyarrow") is None:

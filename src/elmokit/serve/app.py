@@ -1,4 +1,4 @@
-"""The application: endpoints, and what becomes of errors."""
+"""The application: endpoints and error handlers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -54,7 +54,7 @@ from elmokit.serve.texts import read_input, read_wish
 Result = TypeVar("Result")
 
 STREAMED_BYTES = 1 << 20
-"""A larger answer is written piece by piece."""
+"""Larger answers are sent in pieces."""
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorResponse, "description": text}
     for status, text in {
@@ -181,7 +181,7 @@ def _add_embedding(app: FastAPI, service: Service) -> None:
         "/v1/embeddings", response_model=EmbeddingsResponse, responses=ERRORS, tags=["vectors"]
     )
     async def embeddings(request: Request, body: EmbeddingsRequest) -> Response:
-        """What OpenAI's clients call: one mean-pooled vector per text."""
+        """The endpoint for OpenAI's clients: one mean-pooled vector per text."""
         model = service.model(body.model)
         if body.dimensions not in (None, model.embedder.dim):
             raise InputError(
@@ -210,7 +210,7 @@ def _add_embedding(app: FastAPI, service: Service) -> None:
 def _add_words(app: FastAPI, service: Service) -> None:
     @app.post("/v1/predict", response_model=PredictResponse, responses=ERRORS, tags=["words"])
     async def predict(request: Request, body: PredictRequest) -> Response:
-        """The likeliest words for a blank `___`."""
+        """The most likely words for a blank `___`."""
         model = service.model(body.model)
         found = await _unless_abandoned(request, service.predict(model, body.text, body.top))
 
@@ -230,7 +230,7 @@ def _add_words(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/surprisal", response_model=SurprisalResponse, responses=ERRORS, tags=["words"])
     async def surprisal(request: Request, body: SurprisalRequest) -> Response:
-        """How expected each token is, in bits, by the full softmax."""
+        """The surprisal of each token, in bits, by the full softmax."""
         model, texts = service.model(body.model), read_input(body.input)
         found = await _unless_abandoned(
             request, service.surprisal(model, texts, body.split_sentences)
@@ -278,30 +278,30 @@ def _add_operations(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/models", response_model=ModelsResponse, responses=ERRORS, tags=["models"])
     def models() -> Response:
-        """The models that can be asked for."""
+        """The available models."""
         data = [described(model) for model in service.models]
         return _json_response({"object": "list", "data": data})
 
     @app.get("/v1/models/{name}", response_model=ModelResponse, responses=ERRORS, tags=["models"])
     def model(name: str) -> Response:
-        """One of them."""
+        """One model."""
         return _json_response(described(service.model(name)))
 
     @app.get("/live", tags=["operations"])
     async def live() -> dict[str, str]:
-        """The process answers."""
+        """The process is alive."""
         return {"status": "live"}
 
     @app.get("/ready", responses={503: {"model": ErrorResponse}}, tags=["operations"])
     async def ready() -> dict[str, str]:
-        """Requests are welcome: the models are warm, and the server is not about to stop."""
+        """The server accepts requests: the models are warm, and it is not shutting down."""
         if not service.readiness.is_ready:
             raise Refusal(503, "not ready")
         return {"status": "ready"}
 
     @app.get("/metrics", tags=["operations"])
     async def metrics() -> Response:
-        """For Prometheus."""
+        """Metrics for Prometheus."""
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -322,7 +322,7 @@ def _json_response(value: Any) -> Response:
 
 
 async def _unless_abandoned(request: Request, work: Awaitable[Result]) -> Result:
-    """The result; work for a client that has hung up is cancelled, and leaves the queue."""
+    """Await the result; cancel the work if the client disconnects."""
     working = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_hung_up(request))
     try:
@@ -336,13 +336,13 @@ async def _unless_abandoned(request: Request, work: Awaitable[Result]) -> Result
 
 
 async def _hung_up(request: Request) -> None:
-    """Returns when the client has gone; its body has been read before."""
+    """Return when the client has disconnected; its body has been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _started(lines: AsyncIterator[AnsweredText]) -> AsyncIterator[bytes]:
-    """Lines of a stream whose first text has been computed: what is refused has no answer yet."""
+    """Lines of a stream, after computing the first, so that errors can still set the status."""
     first = await anext(lines, None)
 
     async def encode() -> AsyncIterator[bytes]:
@@ -363,7 +363,7 @@ async def _started(lines: AsyncIterator[AnsweredText]) -> AsyncIterator[bytes]:
 
 
 async def _breathing(pieces: Any) -> AsyncIterator[bytes]:
-    """In the event loop, so that others are answered between two pieces."""
+    """Yield to the event loop between pieces, so that other requests are answered."""
     for piece in pieces:
         yield piece
         await asyncio.sleep(0)

@@ -20,10 +20,10 @@ from elmokit.serve.limits import Limits
 Result = TypeVar("Result")
 FixedStart = Literal["fresh", "settled"]
 Finish = Callable[[Vectors], Vectors]
-"""What a request wants of a sentence's layers (L + 1, T, D); runs in the model thread."""
+"""Turns a sentence's layers (L + 1, T, D) into the requested vectors, in the model thread."""
 
 LARGEST_SHARE = 0.25
-"""Of a batch that one request gets while others wait."""
+"""The maximum share of a batch for one request while others wait."""
 LONGEST_RETRY_SECONDS = 60
 
 
@@ -36,7 +36,7 @@ class OverloadedError(Exception):
 
 
 class Observer(Protocol):
-    """Is told what the model thread does."""
+    """Is notified of what the model thread does."""
 
     def batch_done(self, num_sentences: int, num_tokens: int, seconds: float) -> None:
         """A batch has run."""
@@ -106,7 +106,7 @@ class Piece(NamedTuple):
 
 
 def cost_of(sentence: Sequence[str]) -> int:
-    """Tokens, but at least one: a million empty lines are work too."""
+    """The number of tokens, but at least one, because empty lines cost time too."""
     return max(len(sentence), 1)
 
 
@@ -203,7 +203,7 @@ class Batcher:
                 self._run_batch(batch)
 
     def _next_batch(self) -> "list[Piece] | CallJob | None":
-        """Waits for work; None: there will be no more."""
+        """Wait for work; None if there will be no more."""
         with self._changed:
             while True:
                 self._drop_stale()
@@ -220,7 +220,7 @@ class Batcher:
                 return self._take_batch()
 
     def _drop_stale(self) -> None:
-        """Give up what has waited for too long; jobs that have not begun stand in order of age."""
+        """Drop jobs that have waited too long; jobs that have not started are in order of age."""
         oldest = time.monotonic() - self.limits.queue_seconds
         for job in [job for job in self._jobs if not job.is_started]:
             if job.arrived >= oldest:
@@ -233,7 +233,7 @@ class Batcher:
             self._give_up(job, OverloadedError(message, self._retry_seconds()))
 
     def _give_up(self, job: Job, error: Exception) -> None:
-        """Whatever is left of it leaves the queue."""
+        """Remove the rest of a job from the queue."""
         with self._changed:
             self._leave_queue(job)
         if not job.future.done() and job.future.set_running_or_notify_cancel():
@@ -284,7 +284,7 @@ class Batcher:
         except Exception as error:
             if len(batch) == 1:
                 self._give_up(batch[0].job, error)
-            else:  # find out whose fault it is; the others still get their vectors
+            else:  # run them one by one, so that only the faulty request fails
                 for piece in batch:
                     self._run_batch([piece])
             return

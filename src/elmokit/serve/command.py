@@ -25,9 +25,9 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_FILES = 65_536
 """Connections and files that may be open at once, where the system allows so many."""
 KEEP_ALIVE_SECONDS = 75
-"""Longer than the minute that load balancers keep a connection: they close it, not we."""
+"""Longer than the 60 seconds of load balancers, so that they close connections first."""
 SWITCH_SECONDS = 0.0005
-"""How long the event loop may keep the model thread from Python's lock."""
+"""How long the event loop may hold Python's lock while the model thread waits."""
 
 
 def run_server(
@@ -55,8 +55,8 @@ def run_server(
         limits: bounds of requests, queue and batches.
         api_key_file: holds the key; else the environment variable ELMOKIT_API_KEY, if it is set.
         cors_origins: pages of these origins may call the server from a browser.
-        drain_seconds: after SIGTERM ``/ready`` fails for so long before the door is closed.
-        stop_seconds: what has not been answered so long after that is given up.
+        drain_seconds: how long ``/ready`` fails after SIGTERM before connections are refused.
+        stop_seconds: how long to wait after that for unfinished requests.
         access_log: one line per request.
         corpus: what the explorer shows; see ``create_app``.
     """
@@ -85,7 +85,7 @@ def run_server(
 
 
 class _Server(uvicorn.Server):
-    """On SIGTERM readiness fails first, so that load balancers turn away; then the door closes."""
+    """On SIGTERM, readiness fails first, so that load balancers stop sending; then it closes."""
 
     def __init__(self, config: uvicorn.Config, readiness: Readiness, drain_seconds: float) -> None:
         super().__init__(config)
@@ -94,8 +94,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What PyTorch and the models have made stays: searching it for garbage again and again
-        # took a third of the event loop's time.
+        # Objects of PyTorch and the models live forever; scanning them for garbage took a third of
+        # the event loop's time.
         gc.collect()
         gc.freeze()
 
@@ -126,7 +126,7 @@ def _read_key(file: Path | None) -> str | None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Taken before the models are loaded: a port in use is a matter of a moment."""
+    """Bind the port before loading the models, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

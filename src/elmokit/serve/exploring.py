@@ -1,4 +1,4 @@
-"""The explorer behind the server: what its page asks for, made in a thread of its own.
+"""The explorer's part of the server: answers the page's requests in a separate thread.
 
 Vectors come out of the same queue as those of all other requests, a few sentences at a time, so
 that a word with hundreds of uses delays nobody for long.
@@ -28,9 +28,9 @@ from elmokit.serve.service import Service
 from elmokit.serve.texts import require_unicode
 
 MOST_USES = 300
-"""Of a word: each costs a sentence."""
+"""The maximum number of uses of a word; each costs a sentence."""
 MOST_WAITING = 8
-"""Requests of pages that wait for each other; one more is told to come back later."""
+"""The maximum number of waiting requests of pages; beyond it, clients get 429."""
 FIRST_WORDS = 8
 TITLE = "elmokit explorer"
 
@@ -89,7 +89,7 @@ class Exploring:
         self._thread.shutdown(cancel_futures=True)
 
     async def explore(self, request: ExploreRequest) -> bytes:
-        """An exploration as JSON; of an empty request, what the page opens on."""
+        """An exploration as JSON; for an empty request, the initial view of the page."""
         near = [_occurrence(spot.tokens, spot.place) for spot in request.near]
         for text in (*request.words, *request.sentences):
             require_unicode(text)

@@ -1,4 +1,4 @@
-"""What every request passes before any work: its key, the size of its body, and the clock.
+"""Checks that every request passes before any work: its key, size and time limit.
 
 Plain ASGI: nothing is buffered, and a refusal costs no more than reading the headers.
 """
@@ -22,9 +22,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 PROTECTED = "/v1/"
-"""What a key opens. Health, metrics and documentation are open to all."""
+"""Paths that need a key; health, metrics and documentation do not."""
 ERROR_TYPES = {401: "authentication_error", 404: "not_found_error", 429: "overloaded_error"}
-"""As OpenAI's clients know them; everything else below 500 is an invalid_request_error."""
+"""Error types for OpenAI's clients; all others below 500 are invalid_request_error."""
 
 
 class Refusal(HTTPException):
@@ -42,14 +42,14 @@ def error_body(status: int, message: str) -> bytes:
 
 @dataclass
 class Readiness:
-    """What ``/ready`` says: not before the models are warm, not after SIGTERM."""
+    """The state of ``/ready``: not before the models are warm, not after SIGTERM."""
 
     is_warm: bool = False
     is_draining: bool = False
 
     @property
     def is_ready(self) -> bool:
-        """Should a load balancer send requests here?"""
+        """Whether a load balancer should send requests here."""
         return self.is_warm and not self.is_draining
 
 
@@ -109,13 +109,13 @@ def too_large(limits: Limits) -> Refusal:
     """The body has too many bytes."""
     return Refusal(
         413,
-        f"the body may have {limits.body_bytes:,} bytes: send less text at a time",
+        f"the body may have at most {limits.body_bytes:,} bytes: send less text at a time",
         {"connection": "close"},  # the rest of the body is not read
     )
 
 
 class _BoundedBody:
-    """Counts the bytes of a body as they arrive, and gives up on a client that dawdles."""
+    """Counts the bytes of a body as they arrive, and rejects slow clients."""
 
     def __init__(self, receive: Receive, limits: Limits) -> None:
         self._receive = receive

@@ -1,4 +1,4 @@
-"""How much a server takes on: every bound in one place, checked when it starts."""
+"""The limits of a server, in one place, checked when it starts."""
 
 from dataclasses import dataclass, fields
 
@@ -14,17 +14,17 @@ class Limits:
     request_tokens: int = 16_384
     """A request with more tokens is refused (413); a streamed answer has no such bound."""
     text_tokens: int = 2_048
-    """A longer sentence would hold up everybody else: its tokens run one after the other."""
+    """The maximum length of a sentence, whose tokens run sequentially and delay other requests."""
     queue_tokens: int = 32_768
-    """What waits for the model; beyond it a request is told to come back later (429)."""
+    """The maximum number of waiting tokens; beyond it, requests are rejected (429)."""
     batch_tokens: int = 8_192
-    """What the model computes at once; a large request is spread over several batches."""
+    """Tokens per batch; a large request is spread over several batches."""
     wait_ms: float = 2.0
     """How long an idle model waits for more requests before it starts."""
     queue_seconds: float = 10.0
     """A request that has waited longer is dropped before the model sees it (429)."""
     body_seconds: float = 30.0
-    """A client that takes longer to send its request is given up (408)."""
+    """A request that takes longer to arrive is rejected (408)."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

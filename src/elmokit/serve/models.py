@@ -1,4 +1,4 @@
-"""The models that a server was started with, and its index: nothing else can be asked for."""
+"""The models and the index that a server was started with."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class ServedModel:
 
     @property
     def can_predict(self) -> bool:
-        """Has it a softmax?"""
+        """Whether it has a softmax."""
         return self.embedder.pretrained.output_words is not None
 
 
@@ -51,11 +51,11 @@ class ServedModels:
 
     @property
     def names(self) -> list[str]:
-        """Of all models, the default one first."""
+        """The names of all models, the default one first."""
         return list(self._models)
 
     def get(self, name: str | None) -> ServedModel | None:
-        """The model of this name; None: it is not served."""
+        """The model of this name; None if it is not served."""
         return self.default if name is None else self._models.get(name)
 
     def _model_of(self, index: OccurrenceIndex) -> ServedModel:
@@ -91,7 +91,7 @@ def open_models(
         if name in served:
             raise InputError(f"two models are called {name}; give one of them as  NAME={path}")
         pretrained = load_pretrained(path, need_softmax=need_softmax)
-        # Messages of the library name a model's source: to clients that is its name, not a path.
+        # Error messages contain the source; clients should see the name, not a path.
         embedder = Embedder(replace(pretrained, source=name), precision=precision).to(device)
         if pretrained.output_words is not None:
             pretrained.output_words.softmax.to(embedder.device)

@@ -25,9 +25,9 @@ except ImportError:
     raise missing_extra("Ray Serve", "ray", "replicas on a Ray cluster") from None
 
 REQUESTS_AT_ONCE = 512
-"""Sent to a replica at once: enough for its batches. Its own queue, counted in tokens, says 429."""
+"""Requests sent to a replica at once, enough to fill its batches; its own queue limits tokens."""
 DRAIN_SECONDS = 30.0
-"""What a replica that is taken away has for its last answers."""
+"""How long a replica that is removed may finish its requests."""
 
 
 def ray_application(
@@ -43,7 +43,7 @@ def ray_application(
     device: str = "cpu",
     precision: PrecisionName = "float32",
 ) -> Any:
-    """What ``ray.serve.run`` and ``serve run`` deploy.
+    """The application for ``ray.serve.run`` and ``serve run``.
 
     Args:
         models, index, need_softmax, device, precision: see ``open_models``; paths must exist on

@@ -24,11 +24,11 @@ from elmokit.serve.texts import Wish, split_texts, split_within_limits
 Result = TypeVar("Result")
 
 INLINE_CHARACTERS = 20_000
-"""More text than this is split into tokens beside the event loop, which would stand still."""
+"""Longer text is tokenised in a thread, so as not to block the event loop."""
 RETRY_SECONDS = 0.05
-"""How often a streamed answer asks for room in a full queue."""
+"""Interval at which a streamed answer retries to enter a full queue."""
 MOST_SEARCHES = 16
-"""Searches of the index that wait for each other; one more is told to come back later."""
+"""The maximum number of waiting searches of the index; beyond it, clients get 429."""
 
 
 class Service:
@@ -79,9 +79,9 @@ class Service:
     async def stream(
         self, wish: Wish, texts: Sequence[Sentence], split_sentences: bool = False
     ) -> AsyncIterator[AnsweredText]:
-        """The same, text by text, for any number of them; the client's pace sets ours.
+        """The same for any number of texts, one by one, as fast as the client reads.
 
-        The first texts are refused like those of ``embed``; later ones wait for room.
+        The first texts are rejected if the queue is full, as in ``embed``; later ones wait.
         """
         begin = 0
         while begin < len(texts):
@@ -91,7 +91,7 @@ class Service:
             begin = end
 
     async def predict(self, model: ServedModel, text: Sentence, top: int) -> Predictions:
-        """The likeliest words for a blank."""
+        """The most likely words for a blank."""
         _require_softmax(model)
         num_tokens = self._count(text)
         pretrained = model.embedder.pretrained
@@ -102,7 +102,7 @@ class Service:
     async def surprisal(
         self, model: ServedModel, texts: Sequence[Sentence], split_sentences: bool
     ) -> list[MeasuredText]:
-        """How expected each token of some texts is."""
+        """The surprisal of each token of some texts."""
         _require_softmax(model)
         pieces = await self._split(texts, lambda: split_texts(texts, split_sentences, self.limits))
         sentences = [sentence for piece in pieces for sentence in piece.sentences]
@@ -143,7 +143,7 @@ class Service:
             self._num_searches -= 1
 
     def submit_layers(self, model: ServedModel, sentences: Sentences) -> "Future[list[Floats]]":
-        """All layers of some sentences in their turn; for threads that may wait for them."""
+        """Queue some sentences and return a future of their layers; for threads that can wait."""
         given = [list(sentence) for sentence in sentences]
         return self._batcher.embed(model.embedder, given, lambda layers: layers)
 
@@ -211,7 +211,7 @@ def _require_softmax(model: ServedModel) -> None:
 
 
 class _Computed(BiLmEncoder):
-    """An encoder whose one sentence has been run already, in its turn."""
+    """An encoder for a single sentence whose layers have been computed already."""
 
     def __init__(self, model: ServedModel, layers: Floats) -> None:
         super().__init__(model.embedder)

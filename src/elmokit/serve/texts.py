@@ -1,4 +1,4 @@
-"""What a request asks for -> sentences of tokens within the limits, and what to make of them."""
+"""Parses requests: sentences of tokens within the limits, and the requested output."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,16 +17,16 @@ from elmokit.serve.limits import Limits
 from elmokit.serve.models import ServedModel
 
 LARGEST_WEIGHT = 1e9
-"""Of a mix: beyond it vectors would overflow."""
+"""The largest weight of a mix; beyond it, vectors would overflow."""
 
 
 class Wish(NamedTuple):
-    """What is wanted of every text, checked against the model."""
+    """The requested output for every text, checked against the model."""
 
     model: ServedModel
     mix: AnyMix
     layers: list[int] | None
-    """If given, these side by side instead of the mix."""
+    """If given, return these layers instead of the mix."""
     pooling: Pooling | None
     start: FixedStart
 
@@ -64,7 +64,7 @@ def read_wish(
     pooling: Any = None,
     start: Any = "fresh",
 ) -> Wish:
-    """Refuses what this model cannot make, in the library's words."""
+    """Parse the requested output; errors are those of the library."""
     if mix is not None and layers is not None:
         raise InputError("ask for a mix or for layers, not for both")
     require_start(start)
@@ -150,8 +150,8 @@ def split_texts(
 def _too_many(what: str, limits: Limits) -> Refusal:
     return Refusal(
         413,
-        f"a request may have {limits.request_tokens} tokens, this one has {what}: send fewer texts "
-        "at a time, or accept application/x-ndjson",
+        f"a request may have at most {limits.request_tokens} tokens, this one has {what}: send "
+        "fewer texts at a time, or accept application/x-ndjson",
     )
 
 
@@ -164,8 +164,8 @@ def split_within_limits(
         if len(sentence) > limits.text_tokens:
             raise Refusal(
                 413,
-                f"a sentence may have {limits.text_tokens} tokens, text {number} (counted from 0) "
-                f"has one of {len(sentence)}: split it, or set split_sentences",
+                f"a sentence may have at most {limits.text_tokens} tokens, text {number} (counted "
+                f"from 0) has one of {len(sentence)}: split it, or set split_sentences",
             )
     for part in [text] if isinstance(text, str) else text:
         require_unicode(part, number)
@@ -173,7 +173,7 @@ def split_within_limits(
 
 
 def require_unicode(text: str, number: int = 0) -> None:
-    """Half of a pair of surrogates, which JSON can spell, is no text."""
+    """Reject lone surrogates, which JSON can contain but which are not text."""
     if text.isascii():
         return
     try:

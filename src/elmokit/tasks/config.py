@@ -26,11 +26,11 @@ class WordsConfig:
     vectors: str = ""
     """A GloVe text file, or a folder of words.txt and vectors.npy; empty: randomly initialised."""
     dim: int = 100
-    """Width, where ``vectors`` is empty (else the file decides)."""
+    """Width of the vectors if ``vectors`` is empty; otherwise the file determines it."""
     is_tuned: bool = False
     """Train the vectors of the training words further; those of other words stay fixed."""
     min_count: int = 2
-    """A training word that ``vectors`` lacks is learned from this many occurrences on."""
+    """Training words that ``vectors`` lacks are learned if they occur at least this often."""
     max_words: int = 400_000
     """Read at most this many words of ``vectors``."""
 
@@ -44,14 +44,17 @@ class CharactersConfig:
     """The task model's own character CNN (not the biLM's)."""
 
     num_filters: int = 0
-    """Of each width; 0: no character CNN."""
+    """Number of filters of each width; 0: no character CNN."""
     widths: tuple[int, ...] = (3,)
     dim: int = 16
     max_characters: int = 32
     """Bytes of a token that are read, markers included."""
 
     def __post_init__(self) -> None:
-        require(self.num_filters >= 0, "characters.num_filters must not be negative")
+        require(
+            self.num_filters >= 0,
+            f"characters.num_filters must not be negative, got {self.num_filters}",
+        )
         require(len(self.widths) > 0, "characters.widths must name at least one width")
         for width in self.widths:
             require(
@@ -71,12 +74,12 @@ class ElmoConfig:
     l2: float = 0.001
     """lambda of the paper: this much of ||s||^2 is added to the loss."""
     dropout: float = 0.5
-    """Of ELMo's part of the input; 0 where the model drops its whole input anyway."""
+    """Dropout of ELMo's part of the input; 0 if the model applies dropout to its whole input."""
     output_dropout: float | None = None
-    """Of ELMo's part of the output; None: as ``dropout``."""
+    """Dropout of ELMo's part of the output; None: same as ``dropout``."""
     layer_norm: bool = False
     random_dim: int = 0
-    """At the input, a fixed random vector of this width per word: the control, in ELMo's place."""
+    """Width of fixed random vectors at the input, as a control that replaces ELMo; 0: none."""
 
     def __post_init__(self) -> None:
         require(
@@ -87,7 +90,9 @@ class ElmoConfig:
         for name in ("dropout", "output_dropout"):
             rate = getattr(self, name) or 0.0
             require(0 <= rate < 1, f"elmo.{name} must lie in [0, 1), got {rate}")
-        require(self.random_dim >= 0, "elmo.random_dim must not be negative")
+        require(
+            self.random_dim >= 0, f"elmo.random_dim must not be negative, got {self.random_dim}"
+        )
 
     @property
     def at_input(self) -> bool:
@@ -107,7 +112,7 @@ class FitConfig:
     optimizer: Optimizer = "adam"
     learning_rate: float = 0.001
     rho: float = 0.95
-    """Of Adadelta."""
+    """Decay of Adadelta."""
     weight_decay: float = 0.0
     batch_size: int = 32
     """Examples per step."""
@@ -128,7 +133,9 @@ class FitConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        require(self.learning_rate > 0, "fit.learning_rate must be positive")
+        require(
+            self.learning_rate > 0, f"fit.learning_rate must be positive, got {self.learning_rate}"
+        )
         for name in ("batch_size", "max_batch_tokens", "max_epochs", "patience"):
             value = getattr(self, name)
             require(value >= 1, f"fit.{name} must be at least 1, got {value}")
@@ -147,7 +154,9 @@ class DataConfig:
     dev_limit: int = 0
 
     def __post_init__(self) -> None:
-        require(self.train_limit >= 0 and self.dev_limit >= 0, "data limits must not be negative")
+        for name in ("train_limit", "dev_limit"):
+            value = getattr(self, name)
+            require(value >= 0, f"data.{name} must not be negative, got {value}")
 
 
 @dataclass(frozen=True)

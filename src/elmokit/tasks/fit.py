@@ -42,7 +42,7 @@ RESTART = "delete it to train from the beginning, or train into a new folder"
 
 @dataclass
 class FitState:
-    """How far a run has come; everything but the tensors."""
+    """The progress of a run; everything but the tensors."""
 
     epoch: int = 0
     """Epochs finished."""
@@ -59,7 +59,7 @@ class FitState:
     seconds: float = 0.0
     """Spent training and scoring, over all starts."""
     cpu_seconds: float = 0.0
-    """The same of the processor, whatever else the machine was doing."""
+    """CPU time spent training and scoring."""
     stopped: str = ""
     """Why it ended; empty while it runs."""
 
@@ -234,7 +234,7 @@ class _Run:
             state.stopped = "perfect"
 
     def _swap_average(self) -> None:
-        """The averaged weights into the model, the trained ones aside; and back."""
+        """Swap the averaged and the trained weights of the model."""
         if self.average is None:
             return
         with torch.no_grad():
@@ -277,8 +277,8 @@ class _Run:
             state = saved["state"].copy()
         if state.keys() != {field.name for field in fields(FitState)}:
             raise InputError(
-                f"{path}: was left by another version of elmokit, which counted other things; "
-                f"train into a new folder"
+                f"{path}: was written by an incompatible version of elmokit; train into a new "
+                f"folder"
             )
         with checked_reading(path, "a checkpoint of this run", RESTART):
             load_state(self.module, saved["model"])

@@ -77,9 +77,9 @@ class Grid:
     recipe: str = "cpu"
     """``paper`` or ``cpu``: elmokit's own recipes, one per task."""
     settings: tuple[str, ...] = ()
-    """For every run, after the recipe's and before the variant's."""
+    """Settings of every run, applied after the recipe's and before the variant's."""
     seeds: int | None = None
-    """None: as SEEDS says."""
+    """None: as in ``SEEDS``."""
     max_minutes: float = 0.0
     """Limit of the training time per run; 0: as the recipe says."""
     cache: CacheConfig = CacheConfig()  # noqa: RUF009  frozen
@@ -87,7 +87,7 @@ class Grid:
     """Your own training, development and test files, in the task's format, for one task."""
 
     def runs(self) -> list[Run]:
-        """Seed by seed, so that a grid cut short is still one of all tasks."""
+        """The runs seed by seed, so that an interrupted grid still covers all tasks."""
         wanted = {task: self.seeds or SEEDS.get(task, 1) for task in self.tasks}
         return [
             Run(task, variant, seed, self._bilm(task, variant))
@@ -103,7 +103,7 @@ class Grid:
 
 
 def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str, Any]]:
-    """Do every run whose result is missing, ``jobs`` at a time; all results."""
+    """Do every run whose result is missing, ``jobs`` at a time; return all results."""
     grid.out.mkdir(parents=True, exist_ok=True)
     num_missing = len(grid.runs()) - len(finished(grid))
     if num_missing == 0:
@@ -120,14 +120,14 @@ def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str
             worker.result()  # raises what the worker has raised
     except BrokenProcessPool:
         raise InputError(
-            f"{grid.out}: a process was killed in the middle of a run (for lack of memory?); "
-            f"start it again to resume"
+            f"{grid.out}: a process was killed during a run (out of memory?); run the same command "
+            f"to resume"
         ) from None
     return read_results(grid.out)
 
 
 def read_results(out: Path) -> list[dict[str, Any]]:
-    """The lines of results.jsonl; a torn line (a kill while writing) is no result."""
+    """The lines of results.jsonl; lines cut short by a kill are skipped."""
     path = out / "results.jsonl"
     if not path.exists():
         return []
@@ -173,7 +173,7 @@ def _check_same(line: dict[str, Any], grid: Grid, run: Run) -> None:
 
 
 def _differences(line: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    """What a result was made with and is not ``asked``: tables of its config, biLM, files."""
+    """The tables of the config, and biLM or files, that differ between a result and ``asked``."""
     old, new = _in_use(line["config"]), _in_use(asked["config"])
     tables = sorted(old.keys() | new.keys())
     differing = [f"[{table}]" for table in tables if old.get(table) != new.get(table)]
@@ -181,7 +181,7 @@ def _differences(line: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 
 def _in_use(config: dict[str, Any]) -> dict[str, Any]:
-    """Without the settings of an ELMo that is not there: a baseline is the same for all of them."""
+    """The config without unused settings of ELMo, which do not affect a baseline."""
     config, elmo = renamed(config), config["elmo"]
     if elmo["where"] == "none" and not elmo["random_dim"]:
         return {**config, "elmo": {"where": "none"}}

@@ -1,4 +1,4 @@
-"""The files of a task run: what it is, its weights and its log, written whole, read with care.
+"""The files of a task run: its description, weights and log, written atomically and checked.
 
 FOLDER/task.json          settings, labels, and which ELMo model it needs
        words.json, words.safetensors    the word vectors it started from
@@ -28,7 +28,7 @@ from elmokit.recipe import to_plain
 from elmokit.tasks.config import TaskConfig, renamed
 
 FORMAT = 2
-"""Of task.json."""
+"""The version of the format of task.json."""
 MAY_CHANGE = ("max_epochs", "patience", "max_minutes")
 """Settings of ``fit`` that a run may be continued with."""
 RENAMED_WEIGHTS = {"heed.": "attention_logit."}
@@ -37,7 +37,7 @@ RENAMED_WEIGHTS = {"heed.": "attention_logit."}
 
 @contextmanager
 def checked_reading(path: Path, kind: str, cure: str) -> Iterator[None]:
-    """Turn what torch, pickle, json and safetensors raise on a junk file into one sentence."""
+    """Turn the errors of torch, pickle, json and safetensors on a bad file into InputError."""
     try:
         yield
     except InputError:
@@ -148,13 +148,13 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def _require_form(facts: dict[str, Any]) -> None:
-    """ValueError unless all that is read of task.json is of the kind it should be."""
+    """Raise ValueError unless the fields of task.json have the right types."""
     config, elmo, labels = facts["config"], facts["elmo"], facts["labels"]
     is_config = isinstance(config, dict) and isinstance(config["task"], str)
     if not is_config or not isinstance(config["fit"], dict):
-        raise ValueError("its settings are no table")
+        raise ValueError("its settings are not a table")
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise ValueError("its labels are no list of names")
+        raise ValueError("its labels are not a list of names")
     if elmo is not None and not all(isinstance(elmo[k], str) for k in ("source", "fingerprint")):
         raise ValueError("its ELMo model has no name")
     if elmo is None and config.get("elmo", {}).get("where") != "none":

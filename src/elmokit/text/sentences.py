@@ -166,7 +166,7 @@ class SentenceSplitter:
             raise InputError(f"{where}: not a sentence splitter ({error!r})") from None
         raise InputError(
             f"{where}: version {version!r} of a sentence splitter, "
-            f"this elmokit reads version {_VERSION}"
+            f"this elmokit reads version {_VERSION}; train the splitter again"
         )
 
 

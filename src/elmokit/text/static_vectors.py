@@ -96,7 +96,7 @@ def write_static_vectors(
 
 
 def _is_text(start: bytes) -> bool:
-    """Do the bytes after a word2vec header look like `word 0.1 -0.2 ...`?"""
+    """Whether the bytes after a word2vec header look like `word 0.1 -0.2 ...`."""
     fields = start.split(b"\n")[0].split()[1:6]
     try:
         return all(abs(float(field)) < 1e6 for field in fields) and len(fields) > 0
@@ -142,17 +142,20 @@ def _read_text(path: Path, has_header: bool, max_words: int | None) -> StaticVec
                 with np.errstate(over="ignore"):
                     row = np.array(fields, dtype=np.float32)
             except ValueError:
-                raise InputError(f"{path}, line {number}: expected a word and numbers") from None
+                raise InputError(
+                    f"{path}, line {number}: expected a word and numbers, got {line[:40]!r}"
+                ) from None
             if rows and len(row) != len(rows[0]):
                 raise InputError(
-                    f"{path}, line {number}: {len(row)} numbers where others have {len(rows[0])}"
+                    f"{path}, line {number}: expected {len(rows[0])} numbers, as above, got "
+                    f"{len(row)}; copy the file again"
                 )
             words.append(word)
             rows.append(row)
             if len(words) == max_words:
                 break
     if not rows:
-        raise InputError(f"{path}: no vectors in this file")
+        raise InputError(f"{path}: no vectors in this file; give a GloVe or word2vec file")
     return StaticVectors(words, np.stack(rows), str(path))
 
 
@@ -172,7 +175,7 @@ def _read_binary(
         begin = offset + len(word[0]) + 1
         end = begin + 4 * dim
         if not word[1] or end > len(data):
-            raise InputError(f"{path}: ends after {row} of the {announced} vectors it announces")
+            raise InputError(f"{path}: ends after {row} of {announced} vectors; copy it again")
         words.append(word[0].lstrip(b"\n").decode("utf-8", "replace"))
         vectors[row] = np.frombuffer(data[begin:end].tobytes(), dtype="<f4")
         offset = end

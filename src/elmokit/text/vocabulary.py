@@ -14,7 +14,7 @@ from elmokit.text.sources import read_lines
 UNKNOWN = "<UNK>"
 MARKERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE, UNKNOWN)
 MOST_BYTES = 1 << 30
-"""Of an unpacked vocabulary; the largest published one has 10 MB."""
+"""The maximum size of an unpacked vocabulary; the largest published one has 10 MB."""
 
 
 class Vocabulary:

@@ -1,4 +1,4 @@
-"""Archives of models, unpacked aside: never outside of the folder, never more than they say."""
+"""Unpacks archives of models safely: never outside the folder, never more than they declare."""
 
 import gzip
 import lzma
@@ -18,19 +18,19 @@ from elmokit.files import is_full_disk
 _MOST_MEMBERS = 1000
 _MOST_BYTES = 64 << 30
 _GREATEST_RATIO = 1000
-"""Of unpacked to packed bytes; weights hardly compress at all."""
+"""The maximum ratio of unpacked to packed bytes; weights hardly compress at all."""
 _FREE_BYTES = 1 << 20
-"""A member of at most this size may compress as well as it likes."""
+"""The ratio is not limited for members of at most this size."""
 _MOST_LEVELS = 16
-"""Of folders in folders: thousands cannot even be removed again."""
+"""The maximum depth of folders; thousands of levels could not even be removed again."""
 _LONGEST_READ = 1 << 22
-"""Bytes at once: more is a header that claims to be endless."""
+"""The maximum bytes per read; a longer header is not plausible."""
 _GZIP = b"\x1f\x8b"
 TAR_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 
 
 def unpack_zip(path: Path, folder: str) -> None:
-    """Unpack all members into ``folder``; what looks made to do harm is refused before."""
+    """Unpack all members into ``folder``; a suspicious archive is rejected first."""
     try:
         with zipfile.ZipFile(path) as archive:
             _require_harmless(archive.infolist(), path, folder)
@@ -55,7 +55,7 @@ def unpack_zip(path: Path, folder: str) -> None:
 
 
 def unpack_tar(path: Path, folder: str) -> None:
-    """Unpack a .tar or .tar.gz into ``folder``; at a member that looks made to do harm it stops."""
+    """Unpack a .tar or .tar.gz into ``folder``; stops at a suspicious member."""
     try:
         stream: Any = _Unpacked(path)
         with closing(stream), tarfile.open(fileobj=stream, mode="r:") as archive:

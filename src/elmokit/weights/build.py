@@ -17,7 +17,7 @@ from elmokit.model.softmax import Softmax
 
 
 class _NoDraws(TorchFunctionMode):
-    """Leaves out the drawing of initial weights."""
+    """Skips the random initialisation of weights."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

@@ -1,4 +1,4 @@
-"""Write a model's folder whole or not at all, and never over something that is not a model."""
+"""Writes a model's folder atomically, and never over something that is not a model."""
 
 import errno
 import os
@@ -43,8 +43,8 @@ def writing_model(folder: Path) -> Iterator[Path]:
     except (OSError, SafetensorError) as error:
         if is_full_disk(error):
             raise InputError(
-                f"{folder}: no space is left on the disk; nothing was written, so free some or "
-                f"choose another folder"
+                f"{folder}: no space is left on the disk; nothing was written, so free some "
+                f"space or choose another folder"
             ) from None
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{folder}: cannot write here ({reason}); choose another folder") from None
@@ -79,8 +79,8 @@ def require_space(path: Path, num_bytes: int) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object, or one sentence about why not."""
-    if not path.is_file():  # a pipe would be waited for
+    """Read a JSON object; raises InputError if there is none."""
+    if not path.is_file():  # reading a pipe would block
         raise InputError(f"{path}: there is no such file")
     try:
         values = parse_json(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Open HDF5 files of strangers: only plain arrays inside the file itself are read.
+"""Opens untrusted HDF5 files: only plain arrays inside the file itself are read.
 
 HDF5 can point elsewhere: links to other files, datasets stored in other files or put together
 from them, filters loaded as plug-ins. All of that is refused by name before a byte is read.
@@ -27,14 +27,14 @@ _KNOWN_FILTERS = frozenset(
 _MOST_NAMES = 10_000
 _MOST_LEVELS = 16
 _GREATEST_RATIO = 1000
-"""How much larger than its storage a dataset may be: zeros compress about so well."""
+"""How much larger than its storage a dataset may be; about how well zeros compress."""
 _FREE_BYTES = 1 << 20
-"""A dataset of at most this size may be stored in any way: it is no bomb."""
+"""The ratio is not limited for datasets of at most this size."""
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
-    """An open file; whatever is wrong with it, now or while it is read, becomes one sentence."""
+    """An open file; any problem with it, now or while it is read, raises InputError."""
     _require_signature(path)
     try:
         with h5py.File(path, "r") as file:

@@ -27,7 +27,7 @@ class ModelInfo:
     source: str
     format: str
     num_layers: int
-    """L + 1: the token layer counts."""
+    """L + 1: the number of layers, including the token layer."""
     vector_dim: int
     """D, the width of a layer."""
     parameters: dict[str, int]
@@ -40,7 +40,7 @@ class ModelInfo:
     """Vocabulary of the softmax, where there is one."""
     has_settled_state: bool
     auto_precision: str
-    """What ``precision="auto"`` is on this machine, and why."""
+    """What ``precision="auto"`` means on this machine, and why."""
     licence: str | None
     card: dict[str, str]
 

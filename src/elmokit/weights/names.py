@@ -9,7 +9,7 @@ import elmokit
 from elmokit.errors import InputError, missing_extra, reason_of
 
 DEFAULT_MODEL = "en-small"
-"""The model that ships with elmokit; what leaving a MODEL out means."""
+"""The model that ships with elmokit, used if no MODEL is given."""
 SHIPPED_MODELS = Path(elmokit.__file__).parent / "models"
 
 HUB_FILES = (
@@ -27,7 +27,7 @@ HUB_FILES = (
     "*.data-*",
     "checkpoint",
 )
-"""What is downloaded of a repository on the Hugging Face Hub: whatever a model may consist of."""
+"""The files of a repository on the Hugging Face Hub that are downloaded."""
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 
 ModelName = str | Path | Sequence[str | Path] | None
@@ -98,8 +98,8 @@ def _download(name: str) -> Path:
         )
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{name}: there is no such file or folder, and no model of this name could be had from "
-            f"the Hugging Face Hub or its cache ({reason_of(error)})"
+            f"{name}: there is no such file or folder, and no model of this name could be loaded "
+            f"from the Hugging Face Hub or its cache ({reason_of(error)})"
         ) from None
     return Path(folder)
 

@@ -116,9 +116,15 @@ def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) ->
     unknown, longest = markers.get("unknown", default.unknown_word), markers.get("longest_word")
     num_words = config.words.num_words if config.words is not None else unknown
     if not isinstance(unknown, int) or not 0 <= unknown <= num_words:
-        raise InputError(f"{folder / 'config.json'}: indexer.unknown is no word: {unknown!r}")
+        raise InputError(
+            f"{folder / 'config.json'}: indexer.unknown must be a row of the word table, got "
+            f"{unknown!r}; download it again"
+        )
     if longest is not None and (not isinstance(longest, int) or longest < 1):
-        raise InputError(f"{folder / 'config.json'}: indexer.longest_word is {longest!r}")
+        raise InputError(
+            f"{folder / 'config.json'}: indexer.longest_word must be a positive whole number, got "
+            f"{longest!r}; download it again"
+        )
     return TokenIndexer(
         characters,
         word_ids,

@@ -41,7 +41,7 @@ def read_pickled_tensors(path: Path) -> dict[str, Tensor]:
     """A state dict as torch saves it; nothing but tensors is unpickled."""
     try:
         values = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged pickle raises anything; no code of it is run
+    except Exception as error:  # a damaged pickle may raise anything; none of its code is run
         raise InputError(
             f"{path}: refused, because it is damaged or holds more than tensors "
             f"({reason_of(error)}); download it again from its publisher"

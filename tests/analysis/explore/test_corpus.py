@@ -64,7 +64,7 @@ def test_text_beyond_the_limit_is_left_unread_and_said_so(tmp_path: Path) -> Non
 
 def test_empty_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n")
-    with pytest.raises(InputError, match=r"t\.txt: there is no text"):
+    with pytest.raises(InputError, match=r"t\.txt: no text found"):
         open_corpus([str(tmp_path / "t.txt")])
 
 

@@ -242,7 +242,7 @@ def test_same_results_give_the_same_page(config: ReportConfig) -> None:
 
 
 def test_unknown_section_is_refused() -> None:
-    with pytest.raises(InputError, match="no section 'chess'"):
+    with pytest.raises(InputError, match="unknown section 'chess'"):
         find_sections(["chess"])
     with pytest.raises(InputError, match="TASK:TABLE"):
         parse_task_setting("fit.seed=1")

@@ -107,7 +107,7 @@ def test_other_options_are_refused_and_changed_text_is_computed_again(
         stop_after(3, patch)
         embed(text, out, model, "--resume")
     result = embed(text, out, model, "--resume", "--layers", "top")
-    assert "begun with another model or other options" in str(result.exception)
+    assert "started with another model or other options" in str(result.exception)
     text.write_text("\n".join(["now other text", *LINES]) + "\n")
     assert embed(text, out, model, "--resume").exit_code == 0
     embed(text, tmp_path / "whole.h5", model)

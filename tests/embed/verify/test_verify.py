@@ -168,7 +168,7 @@ def test_bad_expected_files_are_named(elmo: Embedder, tmp_path: Path) -> None:
         (tmp_path / "absent.hdf5", "no such file of expected vectors"),
         (write_expected(tmp_path / "a.hdf5", layers, with_index=False), "give the text that was"),
         (write_expected(tmp_path / "b.hdf5", [one[:, 1:] for one in layers]), "tokenised as they"),
-        (write_expected(tmp_path / "c.hdf5", [one[:2] for one in layers]), "another model's"),
+        (write_expected(tmp_path / "c.hdf5", [one[:2] for one in layers]), "vectors of this model"),
         (write_expected(tmp_path / "d.hdf5", [one[0, 0] for one in layers]), "expected .layers"),
     ):
         with pytest.raises(InputError, match=message):

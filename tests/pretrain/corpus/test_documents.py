@@ -97,7 +97,7 @@ def test_a_row_of_a_hugging_face_dataset_is_a_document(monkeypatch: pytest.Monke
 def test_a_dataset_without_a_text_column_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     module = SimpleNamespace(load_dataset=lambda *_, **__: [{"content": "x"}])
     monkeypatch.setitem(sys.modules, "datasets", module)
-    with pytest.raises(InputError, match="no column 'text', it has content"):
+    with pytest.raises(InputError, match="no column 'text', only content"):
         list(read("hf:wiki"))
 
 

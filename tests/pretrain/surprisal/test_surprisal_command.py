@@ -106,7 +106,7 @@ def test_pretokenised_text_is_taken_as_it_is(lm: Path, tmp_path: Path) -> None:
     assert [(row["word"], row["start"]) for row in rows_of(out)] == [
         ("don't", "0"), ("sat.", "7"), (".", "12"),
     ]  # fmt: skip
-    with pytest.raises(InputError, match="--words puts together"):
+    with pytest.raises(InputError, match="--words joins the tokens"):
         run("surprisal", lm, tmp_path / "text.txt", "--pretokenized", "--words")
 
 

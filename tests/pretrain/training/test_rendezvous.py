@@ -39,5 +39,5 @@ def test_a_question_of_a_process_that_died_before_its_answer_harms_nobody() -> N
 
 
 def test_the_main_process_names_those_that_did_not_come() -> None:
-    with pytest.raises(InputError, match=r"processes \[1\] of 2 did not come"):
+    with pytest.raises(InputError, match=r"processes \[1\] of 2 did not join"):
         join_round(HashStore(), 0, 2, timedelta(seconds=0.1))

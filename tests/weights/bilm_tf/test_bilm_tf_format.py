@@ -200,7 +200,7 @@ def change_options(folder: Path, table: str, **changes: object) -> None:
         ("char_cnn", {"activation": "gelu"}, r"must be relu or tanh, got 'gelu'"),
         ("char_cnn", {"n_characters": 300}, r"n_characters must be 261 or 262 .* got 300"),
         ("char_cnn", {"filters": [[1, 3], [2]]}, r"must be \[width, number\] pairs"),
-        ("char_cnn", {"filters": [[20, 3]]}, r"widest filter exceeds max_characters = 11"),
+        ("char_cnn", {"filters": [[20, 3]]}, r"widest filter \(20\) exceeds max_characters = 11"),
     ],
 )
 def test_options_that_disagree_with_the_weights_are_named(

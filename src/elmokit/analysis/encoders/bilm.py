@@ -28,7 +28,7 @@ class BiLmEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model's weights."""
+        """The fingerprint of the model's weights."""
         return self.embedder.fingerprint
 
     def covers(self, token: str) -> bool:
@@ -44,15 +44,15 @@ class BiLmEncoder:
 
 
 def carried_name(model: str) -> str:
-    """What tables call a model that reads documents with carried state."""
+    """The name, in tables, of a model that reads documents with carried state."""
     return f"{model}, carried"
 
 
 class CarriedEncoder:
     """A biLM that reads documents as running text: each sentence starts from the state before it.
 
-    The biLM was trained in this way, and the paper's programs read text in this way. Every document
-    starts from a fresh state; sentences without documents are cut into stretches of ``STRETCH``.
+    The biLM was trained this way, and the paper's programs read text this way. Every document
+    starts from a fresh state; without documents, every ``STRETCH`` sentences count as one.
     """
 
     STRETCH = 32
@@ -65,7 +65,7 @@ class CarriedEncoder:
         self.covers = fresh.covers
 
     def layers(self, sentences: Sentences) -> list[Floats]:
-        """One array (L + 1, T, D) per sentence; every STRETCH sentences count as a document."""
+        """One array (L + 1, T, D) per sentence; every ``STRETCH`` sentences count as a document."""
         stretches = list(chunks(sentences, self.STRETCH))
         return [vectors for found in self.document_layers(stretches) for vectors in found]
 
@@ -89,7 +89,7 @@ def untrained(
     seed: int = 1,
     precision: PrecisionName = "float32",
 ) -> BiLmEncoder:
-    """A biLM of the same architecture with random weights: what the architecture alone gives."""
+    """A biLM of the same architecture with random weights, as a baseline."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         bilm = BiLm(config)

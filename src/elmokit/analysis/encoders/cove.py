@@ -1,7 +1,7 @@
 """CoVe (McCann et al., 2017) from its published state dict: a two-layer biLSTM over GloVe.
 
 The file holds the weights of one ``nn.LSTM(300, 300, num_layers=2, bidirectional=True)``. The two
-layers are run one after the other, because both are wanted.
+layers are run one after the other, because the outputs of both are needed.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class CoveEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of the weights and of the vectors below them."""
+        """A checksum of the weights and of the input vectors."""
         digest = hashlib.blake2b(StaticEncoder(self.vectors).fingerprint.encode(), digest_size=8)
         for lstm in self.lstms:
             for weight in lstm.parameters():
@@ -45,14 +45,14 @@ class CoveEncoder:
         return digest.hexdigest()
 
     def covers(self, token: str) -> bool:
-        """Does GloVe have the token?"""
+        """Whether GloVe has a vector for the token."""
         return self.vectors.row(token) is not None
 
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
         """One array (2, T, 2H) per sentence."""
         width = 2 * self.lstms[0].hidden_size
         found = [np.zeros((len(self.lstms), len(s), width), dtype=np.float32) for s in sentences]
-        # By length, and packed: no sentence's vectors depend on its neighbours.
+        # Sorted by length and packed, so that a sentence's vectors do not depend on its batch.
         order = sorted((n for n, s in enumerate(sentences) if s), key=lambda n: -len(sentences[n]))
         for start in range(0, len(order), BATCH_SENTENCES):
             numbers = order[start : start + BATCH_SENTENCES]
@@ -77,13 +77,13 @@ class CoveEncoder:
 def open_cove(state_dict: Path, vectors: Path) -> CoveEncoder:
     """Read the published weights, and the GloVe vectors they take as input."""
     if not state_dict.exists():
-        raise InputError(f"{state_dict}: CoVe's state dict is not there")
+        raise InputError(f"{state_dict}: no such file; give the path of CoVe's state dict")
     weights = read_pickled_tensors(state_dict)
     return build_cove(weights, read_static_vectors(vectors), str(state_dict))
 
 
 def build_cove(weights: Mapping[str, Tensor], vectors: StaticVectors, where: str) -> CoveEncoder:
-    """Split the two-layer LSTM's weights into two LSTMs; names may carry a prefix like `rnn.`."""
+    """Split the two-layer LSTM's weights into two LSTMs; names may have a prefix like `rnn.`."""
     plain = {name.rpartition(".")[2]: tensor for name, tensor in weights.items()}
     lstms = []
     for level in range(2):
@@ -94,7 +94,7 @@ def build_cove(weights: Mapping[str, Tensor], vectors: StaticVectors, where: str
         }
         for name in names.values():
             if name not in plain:
-                raise InputError(f"{where}: not CoVe's state dict, it lacks {name}")
+                raise InputError(f"{where}: not CoVe's state dict, because it has no {name}")
         inputs = plain[f"weight_ih_l{level}"].shape[1]
         lstm = nn.LSTM(
             inputs, plain[f"weight_hh_l{level}"].shape[1], bidirectional=True, batch_first=True
@@ -103,7 +103,7 @@ def build_cove(weights: Mapping[str, Tensor], vectors: StaticVectors, where: str
         lstms.append(lstm)
     if lstms[0].input_size != vectors.dim:
         raise InputError(
-            f"{where}: reads vectors of {lstms[0].input_size}, but {vectors.source} has "
-            f"{vectors.dim}; CoVe takes GloVe 840B, 300"
+            f"{where}: expects vectors of {lstms[0].input_size} dimensions, but "
+            f"{vectors.source} has {vectors.dim}; use GloVe 840B with 300 dimensions"
         )
     return CoveEncoder(lstms, vectors, "CoVe")

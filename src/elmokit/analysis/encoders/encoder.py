@@ -1,4 +1,4 @@
-"""What every analysis reads: sentences in, all layers of each token out.
+"""The interface that every analysis uses: sentences in, all layers of each token out.
 
 BiLMs, static vectors and CoVe share one Protocol, so that any of them can be a row of any table.
 """
@@ -14,29 +14,29 @@ Sentences = Sequence[Sequence[str]]
 Item = TypeVar("Item")
 
 CHUNK_SENTENCES = 1024
-"""Sentences passed to an encoder at once: enough to sort by length, few enough to hold."""
+"""Sentences passed to an encoder at once: enough to sort by length, few enough for memory."""
 
 
 class Encoder(Protocol):
-    """Anything that gives each token of a sentence one vector per layer."""
+    """Anything that computes one vector per layer for each token of a sentence."""
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The encoder's name in tables."""
 
     @property
     def layer_names(self) -> tuple[str, ...]:
-        """What tables call its layers, the lowest first."""
+        """The names of its layers in tables, lowest first."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever any of its vectors could change: the key of caches."""
+        """A cache key that changes whenever any of the vectors could change."""
 
     def layers(self, sentences: Sentences) -> list[Floats]:
         """One array (num_layers, T, D) per sentence."""
 
     def covers(self, token: str) -> bool:
-        """Does it have a vector of its own for this token? Character models always do."""
+        """Whether the token has a vector of its own; always true for character models."""
 
 
 @runtime_checkable
@@ -53,7 +53,7 @@ def row_name(encoder: str, layer: str) -> str:
 
 
 def document_layers(encoder: Encoder, documents: Sequence[Sentences]) -> Iterator[list[Floats]]:
-    """For each document the layers of its sentences; a ``DocumentEncoder`` reads it as one text."""
+    """Yield the layers of each document's sentences; a ``DocumentEncoder`` reads it as one text."""
     for some in _together(documents):
         if isinstance(encoder, DocumentEncoder):
             yield from encoder.document_layers(some)
@@ -63,7 +63,7 @@ def document_layers(encoder: Encoder, documents: Sequence[Sentences]) -> Iterato
 
 
 def _together(documents: Sequence[Sentences]) -> Iterator[list[Sentences]]:
-    """As many documents at once as make CHUNK_SENTENCES sentences."""
+    """Group documents into lists of about ``CHUNK_SENTENCES`` sentences."""
     some: list[Sentences] = []
     for document in documents:
         some.append(document)
@@ -75,7 +75,7 @@ def _together(documents: Sequence[Sentences]) -> Iterator[list[Sentences]]:
 
 
 def evenly(items: Sequence[Item], count: int) -> list[Item]:
-    """``count`` items at even distances, the first and the last included; all if there are fewer.
+    """``count`` evenly spaced items, including the first and the last; all if there are fewer.
 
     >>> evenly("abcdefg", 3)
     ['a', 'd', 'g']
@@ -99,6 +99,6 @@ def chunks(items: Iterable[Item], size: int = CHUNK_SENTENCES) -> Iterator[list[
 
 
 def unit(vectors: Floats) -> Floats:
-    """Vectors scaled to length 1 along the last axis; vectors of length 0 stay as they are."""
+    """Vectors scaled to length 1 along the last axis; zero vectors are left unchanged."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""From the name that a user gives to an encoder; every model is read once."""
+"""Opens encoders by name; every model is read once."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +18,13 @@ from elmokit.weights.pretrained import PretrainedModel
 class Models:
     """Opens models by name and keeps them, so that all rows and sections share one copy.
 
-    They are freed with this object.
+    The models are freed with this object.
     """
 
     def __init__(
         self, device: str = "cpu", need_softmax: bool = False, precision: str = "float32"
     ) -> None:
-        """``need_softmax``: read the softmax too, which only perplexity needs; it is large."""
+        """``need_softmax``: also read the softmax; it is large, and only perplexity needs it."""
         require_precision(precision)
         self.device = device
         self.precision = cast(PrecisionName, precision)
@@ -49,9 +49,9 @@ class Models:
         return self._embedders[path]
 
     def encoder(self, name: str) -> Encoder:
-        """The encoder of a name:
+        """Open an encoder by name:
 
-        - a path, or the name of a model that ships (``en-small``): a biLM
+        - a path, or the name of a model that ships with elmokit (``en-small``): a biLM
         - ``carried:MODEL``: the same biLM, reading the sentences of a document as running text
         - ``untrained:MODEL`` or ``untrained:MODEL:SEED``: the same sizes, random weights
         - ``mean:NAME``: another encoder's vectors, replaced by the mean of their sentence
@@ -65,7 +65,7 @@ class Models:
         return self._encoders[name]
 
     def encoders(self, names: Sequence[str]) -> list[Encoder]:
-        """Several encoders by their names."""
+        """Open several encoders by name."""
         return [self.encoder(name) for name in names]
 
     def _open(self, name: str) -> Encoder:
@@ -92,7 +92,7 @@ class Models:
 
 
 def open_encoder(name: str, device: str = "cpu", precision: str = "float32") -> Encoder:
-    """One encoder by its name; see ``Models.encoder``."""
+    """Open one encoder by name; see ``Models.encoder``."""
     return Models(device, precision=precision).encoder(name)
 
 

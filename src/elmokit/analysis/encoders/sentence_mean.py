@@ -1,4 +1,4 @@
-"""The mean of a sentence: what a model knows of the topic, for every token alike.
+"""Sentence means: what a model knows about the topic, the same for every token.
 
 With h(k, t) the vector of token t at layer k, m(k) the mean of h(k, t) over all T tokens of the
 sentence (the token itself included), and u(x) = x / |x|:
@@ -29,12 +29,12 @@ def plus_mean(vectors: Floats, mean: Floats) -> Floats:
 
 
 def plus_mean_name(encoder: str) -> str:
-    """What tables call an encoder whose vectors are added to the mean of their sentence."""
+    """The name, in tables, of an encoder whose vectors are added to their sentence mean."""
     return f"{encoder}, plus sentence mean"
 
 
 def mean_name(encoder: str) -> str:
-    """What tables call an encoder whose vectors are replaced by the mean of their sentence."""
+    """The name, in tables, of an encoder whose vectors are replaced by their sentence mean."""
     return f"{encoder}, sentence mean"
 
 
@@ -50,7 +50,7 @@ class SentenceMeanEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """That of the base, and which of the two kinds this is."""
+        """The fingerprint of the base encoder, and whether the mean is added or replaces it."""
         return f"{self.base.fingerprint}-{'plus-mean' if self.is_added else 'mean'}"
 
     def layers(self, sentences: Sentences) -> list[Floats]:
@@ -67,7 +67,7 @@ class SentenceMeanEncoder:
 
 
 class DocumentMeanEncoder(SentenceMeanEncoder):
-    """The same for an encoder that reads whole documents; the mean is still of one sentence."""
+    """The same for an encoder that reads whole documents; means are still per sentence."""
 
     def document_layers(self, documents: Sequence[Sentences]) -> list[list[Floats]]:
         """For each document, one array (num_layers, T, D) per sentence."""

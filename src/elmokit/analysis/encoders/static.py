@@ -11,13 +11,13 @@ from elmokit.text.static_vectors import Floats, StaticVectors
 
 
 class StaticEncoder:
-    """Static vectors as an encoder of one layer; tokens without a vector are zeros."""
+    """Static vectors as an encoder of one layer; tokens without a vector get zeros."""
 
     layer_names = ("static",)
 
-    def __init__(self, vectors: StaticVectors, name: str | None = None) -> None:
+    def __init__(self, vectors: StaticVectors) -> None:
         self.vectors = vectors
-        self.name = name or Path(vectors.source).name
+        self.name = Path(vectors.source).name
 
     @cached_property
     def fingerprint(self) -> str:
@@ -28,7 +28,7 @@ class StaticEncoder:
         return digest.hexdigest()
 
     def covers(self, token: str) -> bool:
-        """Is there a vector for the token, as it is or in lower case?"""
+        """Whether there is a vector for the token, as written or in lower case."""
         return self.vectors.row(token) is not None
 
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:

@@ -16,7 +16,7 @@ LAYERS = (
     BASELINE,
     *(Variant(name, (setting, "elmo.layer_norm=false")) for name, setting in _LAYERS),
 )
-"""Table 2, without layer normalisation. Every other setting is the task's own."""
+"""Table 2, without layer normalisation. All other settings are the task's own."""
 NORMALISED = tuple(
     Variant(f"{name}, layer norm", (setting, "elmo.layer_norm=true")) for name, setting in _LAYERS
 )
@@ -40,7 +40,7 @@ _PAPER_COLUMNS = {
 def grid_table(result: GridResult, title: str) -> Table:
     """Development scores: one row per task and one column per variant.
 
-    The paper's scores of the same task, if it has them, are in the row below.
+    The paper's scores for the same task, if any, are in the row below.
     """
     variants = result.variants
     rows: list[tuple[str, ...]] = []

@@ -44,7 +44,7 @@ class MixWeights:
 
     @property
     def num_layers(self) -> int:
-        """Of the deepest biLM among them."""
+        """The number of layers of the deepest biLM."""
         return max(len(mix.weights) for mix in self.mixes)
 
 
@@ -65,7 +65,7 @@ def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
             bilms = {run.elmo for run in runs}
             if len(bilms) > 1:
                 raise InputError(
-                    f"{folder}: has runs of {len(bilms)} biLMs, whose weights have no common mean; "
+                    f"{folder}: has runs of {len(bilms)} biLMs, whose weights cannot be averaged; "
                     f"give the folders of one biLM's runs, {folder / 'runs'}/..."
                 )
             for run in runs:
@@ -74,8 +74,8 @@ def read_mixes(folders: Sequence[Path], variant: str = BOTH) -> MixWeights:
             path = folder / "result.json"
             if not path.exists():
                 raise InputError(
-                    f"{folder}: has neither runs (results.jsonl) nor a task that was trained to "
-                    "its end (result.json)"
+                    f"{folder}: has neither runs (results.jsonl) nor a finished task (result.json);"
+                    " give a folder written by `elmokit analyse` or `elmokit task train`"
                 )
             try:
                 trained = parse_json(path.read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ def mixes_of_runs(runs: Sequence[TaskRun]) -> MixWeights:
 
 
 def _collect(found: Found, task: str, mixes: dict[str, dict[str, Any]]) -> None:
-    """Add the weights of one run; a single layer is no mix."""
+    """Add the weights of one run; a single layer is not a mix."""
     for place, mix in mixes.items():
         weights = tuple(mix["weights"])
         if len(weights) > 1:

@@ -1,4 +1,4 @@
-"""Runs of task models, as the tables and curves of the paper need them.
+"""Runs of task models for the paper's tables and curves.
 
 On top of ``tasks.grid``: every run is a line of OUT/results.jsonl, so an interrupted command
 resumes where it stopped, and tables, curves and heat maps share the runs they have in common.
@@ -16,7 +16,7 @@ from elmokit.tasks.task import find_task
 
 BASELINE = Variant("baseline", ("elmo.where=none",))
 WITH_ELMO = Variant("elmo", ())
-"""With ELMo as the task's recipe has it."""
+"""ELMo as configured in the task's recipe."""
 
 
 class TaskRun(NamedTuple):
@@ -34,14 +34,14 @@ class TaskRun(NamedTuple):
     epochs: tuple[float, ...] = ()
     """Development score after each epoch."""
     other_tests: dict[str, float] = {}  # noqa: RUF012
-    """Score by the name of a further test set."""
+    """The score on each additional test set, by name."""
     cpu_minutes: float = 0.0
     elmo: str | None = None
-    """The biLM's fingerprint; None: it used none."""
+    """The biLM's fingerprint; None if no biLM was used."""
 
     @property
     def best_epoch(self) -> str:
-        """As in "3 of 12"; a run whose last epoch is its best might have improved further."""
+        """For example "3 of 12"; a run whose best epoch is its last might have improved further."""
         if not self.epochs:
             return ""
         return f"{self.epochs.index(max(self.epochs)) + 1} of {len(self.epochs)}"
@@ -81,14 +81,17 @@ def make_grid(
     seeds: int | None = None,
     max_minutes: float = 0.0,
 ) -> Grid:
-    """The runs that a command asks for, still without variants.
+    """The runs that a command asks for, without variants yet.
 
     ``model``: a name or a path; ``files``: your own training, development and test file.
     """
     for task in tasks:
         find_task(task)
     if files and (len(files) != 3 or len(tasks) != 1):
-        raise InputError("your own files are three (training, development, test), for one task")
+        raise InputError(
+            "your own files must be three (training, development, test), for one task; got "
+            f"{len(files)} for {len(tasks)}"
+        )
     return Grid(
         tasks=tuple(tasks),
         variants=(),
@@ -106,7 +109,7 @@ def make_grid(
 def do_runs(
     grid: Grid, variants: Sequence[Variant], jobs: int = 1, quiet: bool = False
 ) -> GridResult:
-    """Train the runs of these variants that are missing; return all of them, in order."""
+    """Train the missing runs of these variants; return all of them, in order."""
     grid = replace(grid, variants=tuple(variants))
     run_grid(grid, jobs=jobs, quiet=quiet)
     result = grid_result(grid)
@@ -128,7 +131,9 @@ def read_runs(out: Path) -> GridResult:
     """All finished runs in a folder."""
     lines = read_results(out)
     if not lines:
-        raise InputError(f"{out}: no results.jsonl with runs here; make some with  analyse layers")
+        raise InputError(
+            f"{out}: no results.jsonl with runs here; train some with  elmokit analyse layers"
+        )
     return GridResult(tuple(_task_run(line) for line in lines))
 
 

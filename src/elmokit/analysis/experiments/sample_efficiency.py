@@ -23,10 +23,10 @@ from elmokit.tasks.run import configured
 
 SHARES = (0.001, 0.01, 0.1, 1.0)
 STEPS = 20
-"""The fewest steps per epoch; batches get smaller for it, down to SMALLEST_BATCH."""
+"""The minimum number of steps per epoch; batches shrink to reach it, to SMALLEST_BATCH at least."""
 SMALLEST_BATCH = 4
 DEV_EXAMPLES = 300
-"""The most development examples for a share: they are scored after each of many small epochs."""
+"""The maximum number of development examples for a share; they are scored after every epoch."""
 
 
 class Point(NamedTuple):
@@ -76,26 +76,26 @@ def sample_efficiency(
 
 
 def parse_shares(text: str) -> tuple[float, ...]:
-    """Percent, as in "1,10,100" -> shares of one."""
+    """Convert percentages such as "1,10,100" to fractions."""
     try:
         shares = tuple(float(part) / 100 for part in text.split(","))
     except ValueError:
-        raise InputError(f"shares must be percent such as 1,10,100; got {text!r}") from None
+        raise InputError(f"shares must be percentages such as 1,10,100; got {text!r}") from None
     return shares
 
 
 def num_training_examples(grid: Grid, task: str) -> int:
-    """How many training examples there are, or the recipe takes if that is fewer."""
+    """The number of training examples, or the recipe's limit if that is smaller."""
     limit = configured(task, grid.recipe, grid.settings).data.train_limit
     available = len(task_splits(grid, task).train)
     return min(limit, available) if limit else available
 
 
 def share_variants(share: float, total: int, config: TaskConfig) -> tuple[Variant, Variant]:
-    """Variants without and with ELMo; with all of the data they are those of the other tables.
+    """Variants without and with ELMo; for all of the data, the variants of the other tables.
 
-    Both get the time that little data needs: 1 / sqrt(share) times the epochs, patience included,
-    and batches small enough for twenty steps in each.
+    Both train longer on small shares: the epochs and the patience are multiplied by
+    1 / sqrt(share), and batches are small enough for ``STEPS`` steps per epoch.
     """
     if share == 1:
         return BASELINE, WITH_ELMO
@@ -170,7 +170,7 @@ def efficiency_table(results: Sequence[SampleEfficiency]) -> Table:
 
 
 def efficiency_pictures(results: Sequence[SampleEfficiency]) -> list[Picture]:
-    """Two pictures per task: score against the share of the data, and against epochs."""
+    """Two pictures per task: score against the share of the data, and score against epochs."""
     pictures = []
     for result in results:
         title = TITLES.get(result.task, result.task)

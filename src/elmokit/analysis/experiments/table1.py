@@ -24,19 +24,19 @@ class TaskGain(NamedTuple):
 
     task: str
     test_set: str
-    """Empty for the task's own test set, else the name of another."""
+    """The name of another test set; empty for the task's own."""
     measure: str
     num_examples: int
     """Training examples."""
     baseline: tuple[float, ...]
     elmo: tuple[float, ...]
     baseline_epochs: tuple[str, ...] = ()
-    """The best epoch on the development set, as in "3 of 12"."""
+    """The best epoch on the development set, for example "3 of 12"."""
     elmo_epochs: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """The name of the task, and of the test set if it is not its own."""
+        """The name of the task, and of the test set if it is not the task's own."""
         title = TITLES.get(self.task, self.task)
         return f"{title}, tested on {self.test_set}" if self.test_set else title
 
@@ -57,7 +57,7 @@ class SixTasks:
 
     gains: tuple[TaskGain, ...]
     cpu_minutes: float
-    """For all training, without computing the biLM's layers."""
+    """CPU time of all training, excluding the computation of the biLM's layers."""
 
 
 def error_reduction(baseline: float, better: float) -> float:
@@ -105,7 +105,7 @@ def _score(run: TaskRun, test_set: str) -> float:
 
 
 def six_tasks_table(result: SixTasks) -> Table:
-    """One row per test set, the paper's numbers beside ours."""
+    """One row per test set, with the paper's numbers beside ours."""
     rows = []
     for gain in result.gains:
         theirs = None if gain.test_set else paper.TASKS.get(gain.task)

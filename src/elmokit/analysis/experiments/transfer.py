@@ -1,9 +1,9 @@
 """Domain transfer (the paper's supplement): a biLM tuned on a task's text, without labels.
 
-OUT/                                 the task's runs with the model as it was
-    tuned/TASK-FINGERPRINT/          of one model
+OUT/                                 the task's runs with the original model
+    tuned/TASK-FINGERPRINT/          one fine-tuned model
         corpus.txt, corpus/          the task's training sentences, each once
-        new-text.txt, new-text/      development sentences that training lacks
+        new-text.txt, new-text/      development sentences not in the training set
         model/, runs/                the tuned biLM, and the task's runs with it
 """
 
@@ -27,7 +27,7 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.load import load_pretrained
 
 WATCHED = 0.01
-"""Share of the training sentences held out during fine-tuning, for its log."""
+"""Share of the training sentences held out to monitor the fine-tuning."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Transfer:
     num_tokens: int
     """Tokens that the biLM was fine-tuned on."""
     num_new_sentences: int
-    """Development sentences not among the training sentences: perplexity is measured on these."""
+    """Development sentences not among the training sentences; perplexity is measured on these."""
     before: float
     """Perplexity, mean of both directions."""
     after: float
     score_before: tuple[float, ...]
-    """Test scores of the task with the model as it was, one per seed."""
+    """Test scores of the task with the original model, one per seed."""
     score_after: tuple[float, ...]
     """The same with the fine-tuned model."""
     num_examples: int
@@ -63,8 +63,8 @@ def domain_transfer(
     new = [sentence for sentence in task_sentences(task, splits.dev) if sentence not in known]
     if not new:
         raise InputError(
-            f"{task}: every development sentence is a training sentence too; perplexity needs new "
-            f"ones: give another development file"
+            f"{task}: every development sentence is also a training sentence, but perplexity "
+            f"needs new sentences; give another development file"
         )
     words = model.output_words.vocabulary if model.output_words else None
     corpus = _corpus(known, folder / "corpus", WATCHED, words, quiet)
@@ -105,7 +105,7 @@ def _corpus(
     vocabulary: Vocabulary | None,
     quiet: bool,
 ) -> Corpus:
-    """A prepared corpus in which each sentence is a document; reused if it is there."""
+    """A prepared corpus in which each sentence is a document; reused if it exists."""
     if not (folder / "corpus.json").exists():
         text = folder.with_suffix(".txt")
         with replacing_file(text) as aside:
@@ -133,7 +133,7 @@ def transfer_table(results: Sequence[Transfer]) -> Table:
         )
     header = ("task's text", "perplexity before", "after", "test score before", "after")
     notes = [
-        "Perplexity: mean of both directions, on the development sentences that are no training "
+        "Perplexity: mean of both directions, on the development sentences that are not training "
         "sentences"
         + "".join(
             f"; {TITLES.get(r.task, r.task)} has {count(r.num_new_sentences)}" for r in results

@@ -1,9 +1,9 @@
-"""A first visit needs no corpus: sentences of our own around eight words of several senses."""
+"""Built-in sentences for eight ambiguous words, so that a first visit needs no corpus."""
 
 from elmokit.analysis.words.demo import CASES
 
 TWO_APPLES = CASES[0].sentences
-"""The page opens on them."""
+"""The two sentences that the page shows first."""
 
 FEATURED = (
     *TWO_APPLES,
@@ -12,7 +12,7 @@ FEATURED = (
     "She struck a match and lit the candle.",
     "They won the match in the last minute.",
 )
-"""Sentences whose expectations and similarities a page holds when no others are asked for."""
+"""The default sentences whose expectations and similarities a page shows."""
 
 SENSES: dict[str, dict[str, tuple[str, ...]]] = {
     "apple": {

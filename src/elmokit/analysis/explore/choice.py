@@ -1,4 +1,4 @@
-"""Which words of a corpus are worth a look, where nobody has named any."""
+"""Chooses which words and sentences of a corpus to show when the user has named none."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from elmokit.analysis.explore.corpus import BUILTIN, Corpus
 from elmokit.embed.sentences import Sentence
 
 FUNCTION_WORDS = 300
-"""The commonest words of a model's vocabulary: of, the, which. They have uses, but no senses."""
+"""This many of the most common words (of, the, which) are never chosen: they have no senses."""
 FEWEST_USES = 8
 EXAMPLE_LENGTHS = range(6, 19)
 NUM_EXAMPLES = 4
 
 
 def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[str]:
-    """Words with several known senses first, then frequent words of some content.
+    """Words with several known senses first, then frequent content words.
 
     Args:
-        corpus: with senses or without.
-        common: a vocabulary, the commonest words first.
-        count: how many.
+        corpus: with or without senses.
+        common: a vocabulary, most common words first.
+        count: how many words to return.
     """
     if corpus.name == BUILTIN:
         return list(SENSES)[:count]
@@ -28,7 +28,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
     for sentence in corpus.sentences:
         for place, sense in sentence.senses.items():
             senses.setdefault(sentence.tokens[place].casefold(), Counter())[sense] += 1
-    # A word of one sense, or nearly so, shows nothing: count the uses in its other senses.
+    # Count the uses in other than the main sense: a word with one dominant sense shows little.
     others = {word: found.total() - max(found.values()) for word, found in senses.items()}
     sensed = sorted((w for w in others if others[w] > 1), key=lambda word: (-others[word], word))
     if len(sensed) >= count:
@@ -47,7 +47,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
 
 
 def example_sentences(corpus: Corpus, words: Sequence[str]) -> list[Sentence]:
-    """The two apples and a few more; of other text, some short sentences with the chosen words."""
+    """The built-in examples; for other text, two of them and short sentences with ``words``."""
     if corpus.name == BUILTIN:
         return list(FEATURED)
     found: list[Sentence] = list(FEATURED[:2])

@@ -1,4 +1,4 @@
-"""The text that is looked at: sentences in memory, each with its document and known senses."""
+"""The text to explore: sentences in memory, each with its document and known senses."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from elmokit.errors import InputError
 
 BUILTIN = "built-in sentences"
 MOST_TOKENS = 2_000_000
-"""Of one corpus; more is left unread, and the page says so."""
+"""The maximum number of tokens read of a corpus; the page says if there were more."""
 _DATE = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d)(?!\d)")
 
 
@@ -30,7 +30,7 @@ class CorpusSentence(NamedTuple):
     tokens: list[str]
     document: str = ""
     senses: Mapping[int, str] = {}
-    """Place of a token -> its sense."""
+    """Position of a token -> its sense."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Corpus:
     sentences: Sequence[CorpusSentence]
     is_cut: bool = False
     index: OccurrenceIndex | None = field(default=None, compare=False)
-    """Of the same text, for neighbours."""
+    """An index of the same text, for neighbours."""
 
     @cached_property
     def num_tokens(self) -> int:
-        """Of all sentences."""
+        """The number of tokens of all sentences."""
         return sum(len(sentence.tokens) for sentence in self.sentences)
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each token occurs, as it is written."""
+        """How often each token occurs, case-sensitive."""
         return Counter(token for sentence in self.sentences for token in sentence.tokens)
 
     @cached_property
@@ -62,7 +62,7 @@ class Corpus:
         return found
 
     def find(self, word: str) -> list[tuple[int, int]]:
-        """Sentence and place of every token of this form, in any case."""
+        """Sentence number and position of every occurrence of the word, ignoring case."""
         return self._places.get(word.casefold(), [])
 
 
@@ -83,7 +83,7 @@ def open_corpus(
     pretokenized: bool = False,
     most_tokens: int = MOST_TOKENS,
 ) -> Corpus:
-    """Text files and folders, an index, SemCor, or (nothing given) the built-in sentences.
+    """Open text files and folders, an index or SemCor; by default, the built-in sentences.
 
     Args:
         texts: files or folders of text; or one folder written by ``elmokit index``.
@@ -106,7 +106,7 @@ def open_corpus(
     sentences, is_cut = _first(given, most_tokens)
     names = [*(["SemCor"] if senses else []), *(Path(text).name or text for text in texts)]
     if not sentences:
-        raise InputError(f"{', '.join(texts)}: there is no text in it")
+        raise InputError(f"{', '.join(texts)}: no text found; give files that contain text")
     name = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Corpus(name, sentences, is_cut, index)
 
@@ -114,14 +114,14 @@ def open_corpus(
 def _first(
     given: Sequence[Iterable[CorpusSentence]], most_tokens: int
 ) -> tuple[list[CorpusSentence], bool]:
-    """Whole sentences, and whether any were left out."""
+    """The first whole sentences, and whether any were left out."""
     kept: list[CorpusSentence] = []
     room = most_tokens
     for sentence in (one for part in given for one in part if one.tokens):
         room -= len(sentence.tokens)
         if room < 0:
             return kept, True
-        # A token is stored once, however often it occurs.
+        # Equal tokens share one string object.
         kept.append(sentence._replace(tokens=[intern(token) for token in sentence.tokens]))
     return kept, False
 

@@ -1,4 +1,4 @@
-"""What the forward model, the backward model and both expect at each place of a sentence."""
+"""The words that the forward model, the backward model and both expect at each position."""
 
 import math
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from elmokit.pretrain.surprisal.contexts import ContextReader
 from elmokit.text.vocabulary import MARKERS
 
 PLACES_AT_ONCE = 32
-"""Of the full softmax: three rows of the vocabulary's length per place."""
+"""Positions per softmax call; each needs three rows as long as the vocabulary."""
 
 
 class ExpectationReader:
-    """Reads one sentence after the other with the same model."""
+    """Computes the expectations of one sentence at a time with the same model."""
 
     def __init__(self, contexts: ContextReader, top: int = 8) -> None:
-        """``top``: how many words per place and direction."""
+        """``top``: how many words per position and direction."""
         self._contexts = contexts
         self._top = top
         words = contexts.output_words.vocabulary.words

@@ -1,6 +1,7 @@
-"""What the explorer shows, as one typed document: its ``to_plain`` is the JSON that the page reads.
+"""What the explorer shows, as one typed document; its ``to_plain`` is the JSON that the page reads.
 
-Sentences stand once in a table; everything else names a token by its sentence's number and place.
+Each sentence is stored once, in a table; everything else refers to a token by the number of its
+sentence and its position in it.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ LabelKind = Literal["sense", "cluster", "document", "date"]
 
 
 class Spot(NamedTuple):
-    """A token: the number of its sentence in the table, and its place there."""
+    """A token: the number of its sentence in the table, and its position in the sentence."""
 
     sentence: int
     place: int
@@ -28,26 +29,26 @@ class ModelFacts:
     name: str
     layers: tuple[str, ...]
     can_predict: bool
-    """Has it a softmax, and so expectations?"""
+    """Whether it has a softmax, which expectations need."""
 
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """The text that was looked at, and how much of it is shown."""
+    """The text, and how much of it is shown."""
 
     name: str
     num_sentences: int
     num_tokens: int
     is_cut: bool
-    """There was more text than was read."""
+    """Whether there was more text than was read."""
     most_uses: int
-    """Of each word; where there are more, a sample is shown."""
+    """The maximum number of uses per word; if there are more, a sample is shown."""
     seed: int
-    """Of the samples."""
+    """Seed of the samples."""
     searched: str
-    """Where neighbours were looked for, in words."""
+    """Where neighbours were searched, as text."""
     common_words: tuple[str, ...] = ()
-    """What can be looked up, the most promising first; the rest of the text is there, too."""
+    """Suggested words, most promising first; all other words can be looked up too."""
 
 
 class TableSentence(NamedTuple):
@@ -55,7 +56,7 @@ class TableSentence(NamedTuple):
 
     tokens: list[str]
     document: str
-    """Empty: not known."""
+    """Empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class Projection:
     points: tuple[tuple[float, float], ...]
     """One per use; scaled so that their mean squared distance to the centre is 1."""
     variance: tuple[float, float]
-    """Share of the variance that each axis holds before the plane was turned towards its
-    neighbours; both are 0 where all uses have the same vector."""
+    """Share of the variance explained by each axis before the plane was aligned with its
+    neighbours; both are 0 if all uses have the same vector."""
 
 
 @dataclass(frozen=True)
@@ -76,23 +77,23 @@ class Labels:
     kind: LabelKind
     names: tuple[str, ...]
     of_use: tuple[int, ...]
-    """A number of ``names`` per use, or -1: not known."""
+    """For each use, an index into ``names``, or -1 if unknown."""
     note: str = ""
 
 
 @dataclass(frozen=True)
 class WordUses:
-    """Uses of a word, at every layer."""
+    """The uses of a word, at every layer."""
 
     word: str
     num_found: int
-    """Uses in the corpus; ``uses`` are those that are shown."""
+    """Number of uses in the corpus; ``uses`` holds those that are shown."""
     uses: tuple[Spot, ...]
     layers: tuple[Projection, ...]
     labels: tuple[Labels, ...]
     similarity: tuple[tuple[float, float | None, float | None], ...]
-    """Mean cosine between two uses at each layer: all, of the same label, of different labels.
-    Labels are those of the first kind; None: no such pair."""
+    """At each layer, the mean cosine over all pairs of uses, over pairs with the same label and
+    over pairs with different labels (of the first kind); None if there is no such pair."""
 
 
 class Expected(NamedTuple):
@@ -104,13 +105,13 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenExpectations:
-    """What the model expects at the place of one token, without having read it."""
+    """What the model expects at the position of one token, without having read it."""
 
     forward: tuple[Expected, ...]
     backward: tuple[Expected, ...]
     both: tuple[Expected, ...]
     bits: tuple[float | None, float | None, float | None]
-    """Surprisal of the token that stands there: forward, backward, both. None: not in the
+    """Surprisal of the actual token: forward, backward, both; None if it is not in the
     vocabulary."""
 
 
@@ -153,15 +154,15 @@ class Neighbours:
     sentence: int
     place: int
     layers: tuple[tuple[Near, ...] | None, ...]
-    """None: this layer was not searched."""
+    """None for a layer that was not searched."""
     static: tuple[NearWord, ...] | None
-    """None: there is no static vector of this word."""
+    """None if the word has no static vector."""
     static_source: str
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """One model looks at one corpus."""
+    """One model on one corpus."""
 
     model: ModelFacts
     corpus: CorpusFacts
@@ -174,12 +175,12 @@ class Exploration:
 
 @dataclass(frozen=True)
 class WordComparison:
-    """One number per layer that says how far two explorations agree about a word."""
+    """One number per layer: how well two explorations agree about a word."""
 
     word: str
     kind: Literal["models", "corpora"]
-    """models: the correlation of the cosines of all pairs of uses; corpora: the cosine of the mean
-    vectors of the uses in either corpus."""
+    """``models``: the correlation of the cosines of all pairs of uses; ``corpora``: the cosine
+    between the mean vectors of the uses in the two corpora."""
     layers: tuple[float | None, ...]
 
 
@@ -191,7 +192,7 @@ class ExplorerData:
     comparisons: tuple[WordComparison, ...] = ()
     title: str = "elmokit explorer"
     is_live: bool = False
-    """A server answers what the page does not hold."""
+    """Whether a server answers requests for data that the page does not hold."""
     format: str = FORMAT
     version: int = VERSION
 

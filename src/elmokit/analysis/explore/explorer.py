@@ -1,4 +1,4 @@
-"""``Explorer``: one model looks at one corpus, and an exploration comes back."""
+"""``Explorer``: explores one corpus with one model."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
@@ -37,9 +37,9 @@ from elmokit.weights.pretrained import PretrainedModel
 
 MOST_USES = 1000
 MOST_SENTENCE_TOKENS = 100
-"""Of a sentence whose expectations or similarities are shown: more would not fit a screen."""
+"""The maximum length of a sentence that is shown token by token: more would not fit a screen."""
 USES_WITH_NEIGHBOURS = 20
-"""Of each word in a page; a server finds those of any use."""
+"""Uses of each word whose neighbours a page holds; a server finds those of any use."""
 NUM_NEIGHBOURS = 8
 KEPT_WORDS = 16
 LISTED_WORDS = 500
@@ -53,8 +53,8 @@ class Explorer:
         corpus: what ``open_corpus`` returns.
         model: the biLM itself; where it has a softmax, there are expectations and substitutes.
         static: static vectors to compare with; default: the model's token layer.
-        most_uses: of a word that has more, a sample is shown.
-        seed: of the samples.
+        most_uses: if a word has more uses, a sample of this size is shown.
+        seed: seed of the samples.
         has_index: search the corpus's index, if it has one; it must be of this model.
 
     >>> from elmokit.analysis.encoders.opening import open_encoder
@@ -76,7 +76,7 @@ class Explorer:
         has_index: bool = True,
     ) -> None:
         if most_uses < 2:
-            raise InputError(f"show at least 2 uses of a word, not {most_uses}")
+            raise InputError(f"most_uses must be at least 2, got {most_uses}")
         self.encoder, self.corpus = encoder, corpus
         self.most_uses, self.seed = most_uses, seed
         self._static = static
@@ -96,11 +96,11 @@ class Explorer:
         self._found: dict[str, FoundUses] = {}
 
     def promising_words(self, count: int) -> list[str]:
-        """Words whose uses are worth a look."""
+        """Words worth exploring, most promising first."""
         return promising_words(self.corpus, self._common, count)
 
     def uses(self, word: str) -> FoundUses:
-        """The uses of a word with their vectors; those of the last few words are kept."""
+        """The uses of a word with their vectors; the last few words are cached."""
         if word not in self._found:
             while len(self._found) >= KEPT_WORDS:
                 self._found.pop(next(iter(self._found)))
@@ -119,14 +119,14 @@ class Explorer:
         uses_with_neighbours: int = USES_WITH_NEIGHBOURS,
         quiet: bool = True,
     ) -> Exploration:
-        """What the page shows of these words and sentences.
+        """Compute what the page shows for these words and sentences.
 
         Args:
-            words: whose uses are projected, and the first uses' neighbours found.
-            sentences: whose expectations, and the similarity of each two of which, are shown.
+            words: their uses are projected, and the neighbours of some uses are found.
+            sentences: their expectations and pairwise similarities are shown.
             near: further tokens whose neighbours are wanted.
-            projections: of words that were projected together with another corpus or model.
-            uses_with_neighbours: how many uses of each word.
+            projections: projections that were computed together with another corpus or model.
+            uses_with_neighbours: for how many uses of each word to find neighbours.
         """
         table = _Table()
         texts = [self._checked(sentence) for sentence in sentences]
@@ -162,7 +162,7 @@ class Explorer:
     def _checked(self, sentence: Sentence) -> list[str]:
         tokens = tokens_of(sentence)
         if not tokens:
-            raise InputError(f"there is no word in the sentence {sentence!r}")
+            raise InputError(f"the sentence {sentence!r} has no tokens; give a sentence with words")
         if len(tokens) > MOST_SENTENCE_TOKENS:
             raise InputError(
                 f"a sentence of {len(tokens)} tokens is too long to be shown; give at most "
@@ -223,7 +223,7 @@ class Explorer:
     def _asked(
         self, words: Sequence[str], count: int, near: Sequence[Occurrence]
     ) -> list[Occurrence]:
-        """The first uses of each word at even distances, and what was asked for besides."""
+        """Evenly spaced uses of each word, and the tokens that were asked for."""
         asked = []
         for word in words if count else ():
             places = self.uses(word).places
@@ -269,7 +269,7 @@ class _Table:
         self._documents: list[str] = []
 
     def add(self, tokens: Sequence[str], document: str = "") -> int:
-        """The number of a sentence."""
+        """Add a sentence if it is new; return its number."""
         key = tuple(tokens)
         number = self._number_of.setdefault(key, len(self._documents))
         if number == len(self._documents):
@@ -278,6 +278,6 @@ class _Table:
         return number
 
     def finished(self) -> tuple[TableSentence, ...]:
-        """All of them."""
+        """All sentences, in order."""
         pairs = zip(self._number_of, self._documents, strict=True)
         return tuple(TableSentence(list(tokens), document) for tokens, document in pairs)

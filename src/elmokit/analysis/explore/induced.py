@@ -1,4 +1,4 @@
-"""Groups of uses that nobody has labelled, named by the words that could stand in their place."""
+"""Clusters of unlabelled uses, each named after the words that could replace it."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from elmokit.pretrain.substitutes import SubstituteReader
 
 FEWEST_USES = 10
 MOST_NAMED = 30
-"""Uses of a cluster that its name is made from."""
+"""The maximum number of uses of a cluster that its name is derived from."""
 NUM_SUBSTITUTES = 3
 
 
@@ -20,11 +20,11 @@ class Inducer:
     """Clusters uses by the mean of their LSTM layers, as ``elmokit senses`` does."""
 
     def __init__(self, substitutes: SubstituteReader | None, seed: int) -> None:
-        """``substitutes``: names the clusters; without it they have numbers."""
+        """``substitutes``: used to name the clusters; without it they are numbered."""
         self._substitutes, self._seed = substitutes, seed
 
     def __call__(self, occurrences: Sequence[Occurrence], vectors: Floats) -> Clusters | None:
-        """None: there are too few uses."""
+        """The clusters, or None if there are too few uses."""
         if len(occurrences) < FEWEST_USES or vectors.shape[1] < 2:
             return None
         labels = cluster(one_layer(vectors, LSTM_LAYERS), seed=self._seed).labels

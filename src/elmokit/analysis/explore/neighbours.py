@@ -12,27 +12,27 @@ from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.text.static_vectors import StaticVectors
 
 MOST_SAMPLED = 20_000
-"""Tokens that are searched where there is no index."""
+"""The maximum number of tokens searched if there is no index."""
 MOST_STATIC = 5_000
-"""Words of the corpus among which static neighbours are looked for."""
+"""The number of words of the corpus that are searched for static neighbours."""
 
 
 class NeighbourSearch(Protocol):
-    """Where neighbours are looked for."""
+    """A place to search for neighbours."""
 
     @property
     def words(self) -> StaticVectors:
-        """Vectors that see no context."""
+        """Context-independent vectors."""
 
     def describe(self) -> str:
-        """For the page: which tokens were searched."""
+        """A description, for the page, of which tokens were searched."""
 
     def layers(self, occurrence: Occurrence, number: int) -> list[list[Neighbour] | None]:
-        """The nearest tokens at each layer of the model; None where a layer is not searched."""
+        """The nearest tokens at each layer of the model; None for layers that are not searched."""
 
 
 class IndexSearch:
-    """Every token of a text that was indexed."""
+    """Searches every token of an indexed text."""
 
     def __init__(self, index: OccurrenceIndex, encoder: Encoder) -> None:
         self._index, self._encoder = index, encoder
@@ -43,11 +43,11 @@ class IndexSearch:
         return self._index.words
 
     def describe(self) -> str:
-        """All of them."""
+        """The number of indexed tokens."""
         return f"all {self._index.num_tokens:,} tokens of the index"
 
     def layers(self, occurrence: Occurrence, number: int) -> list[list[Neighbour] | None]:
-        """The layers that are indexed."""
+        """The nearest tokens at each indexed layer; None for the other layers."""
         return [
             self._index.neighbours(self._encoder, occurrence, layer, number)
             if layer in self._index.layers
@@ -57,20 +57,18 @@ class IndexSearch:
 
 
 class SampleSearch:
-    """A sample of the corpus, encoded when first asked; the whole corpus if it is small."""
+    """Searches a sample of the corpus, encoded on first use; all of it if it is small."""
 
-    def __init__(
-        self, corpus: Corpus, encoder: Encoder, seed: int, most_tokens: int = MOST_SAMPLED
-    ) -> None:
+    def __init__(self, corpus: Corpus, encoder: Encoder, seed: int) -> None:
         self._corpus, self._encoder = corpus, encoder
-        self._chosen = _sampled_sentences(corpus, seed, most_tokens)
+        self._chosen = _sampled_sentences(corpus, seed, MOST_SAMPLED)
         self._vectors: Floats | None = None  # (num_layers, N, D), unit length
         self._occurrences: list[Occurrence] = []
         self._words: StaticVectors | None = None
 
     @property
     def words(self) -> StaticVectors:
-        """The commonest words of the corpus by themselves, at the layer that sees no context."""
+        """The token-layer vectors of the most common words of the corpus."""
         if self._words is None:
             words = [word for word, _ in self._corpus.counts.most_common(MOST_STATIC)]
             vectors = [
@@ -82,7 +80,7 @@ class SampleSearch:
         return self._words
 
     def describe(self) -> str:
-        """How much of the corpus."""
+        """The number of sampled tokens."""
         num_tokens = sum(len(self._corpus.sentences[number].tokens) for number in self._chosen)
         if len(self._chosen) == len(self._corpus.sentences):
             return f"all {num_tokens:,} tokens of the corpus"
@@ -92,7 +90,7 @@ class SampleSearch:
         )
 
     def layers(self, occurrence: Occurrence, number: int) -> list[list[Neighbour] | None]:
-        """All layers but the token layer, at which a word is nearest to itself."""
+        """All layers but the token layer, at which a word is always nearest to itself."""
         if self._vectors is None:
             self._encode()
         assert self._vectors is not None
@@ -106,7 +104,7 @@ class SampleSearch:
         return found
 
     def _distinct(self, similarity: Floats, order: Sequence[int], number: int) -> list[Neighbour]:
-        """The first ``number``; a sentence that the text repeats is listed once."""
+        """The first ``number`` neighbours; a sentence that the text repeats is listed once."""
         found: dict[tuple[tuple[str, ...], int], Neighbour] = {}
         for row in order:
             if len(found) == number or similarity[row] == -np.inf:

@@ -1,4 +1,4 @@
-"""Planes of several layers, turned so that points move from one to the next instead of jumping."""
+"""Projections of several layers, rotated so that points move little from one to the next."""
 
 from collections.abc import Sequence
 
@@ -12,17 +12,17 @@ from elmokit.analysis.words.sense_map import principal_components
 Points = npt.NDArray[np.float64]
 
 SAME = 1e-6
-"""Vectors that differ by less, relative to their length, are the same vector: what is left is
-rounding, and an enlarged picture of it would be a picture of nothing."""
+"""Vectors that differ by less than this, relative to their length, count as equal: the
+difference is rounding, which a picture must not magnify."""
 
 
 def project_layers(vectors: Floats) -> list[Projection]:
-    """The two principal components of every layer, each turned towards the layer above it.
+    """The two principal components of every layer, each aligned with the layer above it.
 
     Args:
         vectors: (N, num_layers, D).
 
-    The top layer stays as it is. A turn (orthogonal Procrustes) changes no distance within a plane.
+    The top layer is not changed. A rotation (orthogonal Procrustes) keeps all distances.
     """
     planes = [plane(vectors[:, layer]) for layer in range(vectors.shape[1])]
     points = align([found for found, _ in planes])
@@ -32,7 +32,7 @@ def project_layers(vectors: Floats) -> list[Projection]:
 
 
 def to_projection(points: Points, shares: tuple[float, float]) -> Projection:
-    """With as many digits as a screen can show."""
+    """Rounded to as many digits as a screen can show."""
     rows = tuple((float(x), float(y)) for x, y in points.round(4) + 0.0)
     return Projection(rows, (round(shares[0], 4), round(shares[1], 4)))
 
@@ -49,10 +49,10 @@ def plane(vectors: Floats) -> tuple[Points, tuple[float, float]]:
 
 
 def align(planes: Sequence[Points]) -> list[Points]:
-    """Each plane turned or mirrored towards the next one; the last stays as it is."""
+    """Each plane rotated or mirrored to match the next one; the last is not changed."""
     placed = [planes[-1]]
     for points in reversed(planes[:-1]):
-        # A layer at which all uses are one point says nothing about directions.
+        # A layer at which all uses coincide gives no direction to align with.
         target = next((other for other in placed if other.any()), placed[0])
         placed.insert(0, points @ best_turn(points, target))
     return placed

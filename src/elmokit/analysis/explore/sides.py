@@ -21,13 +21,13 @@ def explore_sides(
     sentences: Sequence[Sentence] = (),
     quiet: bool = True,
 ) -> ExplorerData:
-    """Both explorations, in planes that can be compared wherever that makes sense.
+    """Both explorations, in planes that can be compared where possible.
 
-    The first holds all that a page shows, the second its words alone.
+    The first holds everything that a page shows, the second only the words.
 
-    One model on two corpora: both corpora's uses of a word lie in the same plane. Two models on one
-    corpus: the second plane is turned towards the first, use by use. Otherwise the planes have
-    nothing to do with each other.
+    One model on two corpora: the uses of a word in both corpora are projected to the same plane.
+    Two models on one corpus: the second plane is aligned with the first, use by use. Otherwise
+    the planes are unrelated.
     """
     is_one_model = first.encoder.fingerprint == second.encoder.fingerprint
     is_one_corpus = first.corpus is second.corpus
@@ -56,7 +56,9 @@ def explore_sides(
 def _there(corpus: Corpus, words: Sequence[str]) -> list[str]:
     found = [word for word in words if corpus.find(word)]
     if words and not found:
-        raise InputError(f"none of {', '.join(words)} is a token of {corpus.name}")
+        raise InputError(
+            f"none of {', '.join(words)} is a token of {corpus.name}; name words that occur in it"
+        )
     return found
 
 
@@ -73,7 +75,7 @@ def _together(one: Floats, other: Floats) -> tuple[list[Projection], list[Projec
 
 
 def _towards(one: Floats, other: Floats) -> tuple[list[Projection], list[Projection]]:
-    """Each in its own plane; the second top layer is turned towards the first."""
+    """Each model in its own plane; the second top layer is aligned with the first."""
     ours, theirs = (
         [plane(given[:, layer]) for layer in range(given.shape[1])] for given in (one, other)
     )
@@ -87,7 +89,7 @@ def _towards(one: Floats, other: Floats) -> tuple[list[Projection], list[Project
 
 
 def _mean_cosines(one: Floats, other: Floats) -> tuple[float | None, ...]:
-    """Cosine of the mean vectors, at each layer."""
+    """The cosine between the mean vectors, at each layer."""
     values = cosine(one.mean(axis=0), other.mean(axis=0))
     return tuple(round(float(value), 4) for value in values)
 
@@ -95,7 +97,7 @@ def _mean_cosines(one: Floats, other: Floats) -> tuple[float | None, ...]:
 def _agreement(one: Floats, other: Floats) -> tuple[float | None, ...]:
     """Correlation of the cosines of all pairs of uses, at the layers that both models have.
 
-    None: a layer gives all uses the same vector, or there are fewer than three uses.
+    None if a layer gives all uses the same vector, or if there are fewer than three uses.
     """
     if one.shape[1] != other.shape[1]:
         return tuple([None] * one.shape[1])

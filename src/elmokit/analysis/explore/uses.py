@@ -1,4 +1,4 @@
-"""Uses of a word in a corpus: found, sampled, encoded, labelled."""
+"""The uses of a word in a corpus: found, sampled, encoded and labelled."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from elmokit.analysis.words.occurrences import Occurrence, occurrence_vectors
 from elmokit.errors import InputError
 
 MOST_PERIODS = 7
-"""Colours that can be told apart."""
+"""As many as there are distinguishable colours."""
 PERIODS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
@@ -26,7 +26,7 @@ class Clusters(NamedTuple):
 
 
 Induce = Callable[[Sequence[Occurrence], Floats], Clusters | None]
-"""Occurrences and their vectors (N, num_layers, D) -> clusters; None: there are too few."""
+"""Occurrences and their vectors (N, num_layers, D) -> clusters; None if there are too few."""
 
 
 class FoundUses(NamedTuple):
@@ -35,7 +35,7 @@ class FoundUses(NamedTuple):
     word: str
     num_found: int
     places: list[tuple[int, int]]
-    """Sentence of the corpus, and place there."""
+    """Sentence number in the corpus and position in the sentence."""
     vectors: Floats  # (N, num_layers, D)
     labels: tuple[Labels, ...]
 
@@ -51,7 +51,7 @@ def find_uses(
     """All uses of ``word``, or a sample of ``most``; those with a known sense come first."""
     found = corpus.find(word)
     if not found:
-        raise InputError(f"{word!r} is not a token of {corpus.name}")
+        raise InputError(f"{word!r} is not a token of {corpus.name}; name a word that occurs in it")
     places = _sampled(corpus, found, most, seed)
     occurrences = [Occurrence(corpus.sentences[number].tokens, place) for number, place in places]
     parts = [occurrence_vectors(encoder, part) for part in chunks(occurrences)]
@@ -81,7 +81,7 @@ def _sample(items: list[tuple[int, int]], most: int, seed: int) -> list[tuple[in
 
 
 def _labels(corpus: Corpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]:
-    """What is known about the uses; one name for all of them would say nothing."""
+    """The known labels of the uses; a kind with only one label is left out."""
     sentences = [corpus.sentences[number] for number, _ in places]
     senses = [one.senses.get(place, "") for one, (_, place) in zip(sentences, places, strict=True)]
     documents = [one.document for one in sentences]
@@ -95,7 +95,7 @@ def _labels(corpus: Corpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]
 
 
 def numbered(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names, the commonest first, and the number of each value's name; -1 for an empty value.
+    """The distinct names, most common first, and each value's index; -1 for an empty value.
 
     >>> numbered(["b", "a", "", "a"])
     (('a', 'b'), (1, 0, -1, 0))
@@ -107,7 +107,7 @@ def numbered(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def _periods(years: Sequence[int | None]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Years, or periods of equal length where there are many years, in order of time."""
+    """Years, or periods of equal length if there are many years, in chronological order."""
     known = [year for year in years if year is not None]
     length = next(
         size
@@ -124,7 +124,7 @@ def _periods(years: Sequence[int | None]) -> tuple[tuple[str, ...], tuple[int, .
 def mean_similarity(
     vectors: Floats, labels: Labels | None
 ) -> tuple[tuple[float, float | None, float | None], ...]:
-    """At each layer the mean cosine of two uses: of all pairs, of equal, of different labels."""
+    """At each layer, the mean cosine over all pairs, pairs of equal and of different labels."""
     of_use = np.full(len(vectors), -1) if labels is None else np.array(labels.of_use)
     pairs = ~np.eye(len(vectors), dtype=bool)
     known = (of_use[:, None] >= 0) & (of_use[None] >= 0)

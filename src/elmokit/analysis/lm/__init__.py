@@ -1,6 +1,6 @@
 """Language models compared by perplexity.
 
-perplexities.py    biLMs beside an n-gram, on the same words
+perplexities.py    biLMs compared with an n-gram model, on the same words
 kneser_ney.py      the n-gram: interpolated modified Kneser-Ney
-surprisal_picture.py   the surprisal of a sentence, drawn
+surprisal_picture.py   a plot of a sentence's surprisal
 """

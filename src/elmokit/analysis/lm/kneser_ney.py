@@ -1,7 +1,7 @@
 """A 5-gram language model with interpolated modified Kneser-Ney smoothing, exact, in NumPy.
 
-What a biLM's forward perplexity is measured against, on the same tokens, vocabulary and
-predictions (Chen and Goodman, 1998; the counts are those of kenlm's lmplz, without pruning):
+The baseline for a biLM's forward perplexity, on the same tokens, vocabulary and predictions
+(Chen and Goodman, 1998; the counts are those of kenlm's lmplz, without pruning):
 
     p(w | c) = (a(c w) - D(a(c w))) / sum_v a(c v)  +  gamma(c) p(w | c without its first word)
 
@@ -30,7 +30,7 @@ Numbers = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 
 NOTHING = -1
-"""No such n-gram: the sentence is too short before this place, or training has not seen it."""
+"""Stands for a missing n-gram: too close to the start of its sentence, or not seen in training."""
 
 
 class Row(NamedTuple):
@@ -47,15 +47,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """All n-grams of one order that training has, numbered by their place in ``keys``."""
+    """All n-grams of one order in the training text, numbered by their position in ``keys``."""
 
     keys: Numbers
     counts: Ids
-    """a, as above."""
+    """a in the formula above."""
     totals: Ids
-    """By context (the number of an (n - 1)-gram): the sum of a over what follows."""
+    """By context (the number of an (n - 1)-gram): the sum of a over the following words."""
     left_over: Doubles
-    """By context: gamma, the share that goes to the shorter context."""
+    """By context: gamma, the probability mass left for the shorter context."""
     discounts: tuple[float, float, float]
 
 
@@ -65,10 +65,10 @@ class KneserNey:
 
     orders: tuple[Order, ...]
     num_words: int
-    """V, of the vocabulary."""
+    """V, the size of the vocabulary."""
 
     def probabilities(self, row: Row) -> Doubles:
-        """p of every predicted word, in order."""
+        """The probability of every predicted word, in order."""
         num_follow = self.num_words - 1  # <S> never does
         found = np.full(len(row.words), 1.0 / num_follow)
         suffix = row.words  # the number of the n-gram that ends at each place
@@ -87,14 +87,14 @@ class KneserNey:
         return found[~row.is_first]
 
     def perplexity(self, row: Row) -> float:
-        """Of all predictions in a row of sentences."""
+        """The perplexity of all predictions in a row of sentences."""
         return float(np.exp(-np.log(self.probabilities(row)).mean()))
 
 
 class Seen(NamedTuple):
-    """What a run has read of a corpus in its first epoch: its tokens, batch_size, skip_tokens.
+    """How much of a corpus a run has read in its first epoch: its tokens, batch_size, skip_tokens.
 
-    ``lanes`` streams read the corpus in parallel, each from its own place.
+    ``lanes`` streams read the corpus in parallel, each from its own position.
     """
 
     tokens: int
@@ -106,26 +106,26 @@ class Seen(NamedTuple):
 
 
 def parse_seen(text: str) -> Seen:
-    """ "5900800:64" or, with what was skipped, "13148160:256:23603200"."""
+    """Parse "5900800:64" or, with skipped tokens, "13148160:256:23603200"."""
     numbers = text.split(":")
     if len(numbers) > 3 or not all(number.isdigit() for number in numbers):
         raise InputError(f"--seen {text}: write it as TOKENS, TOKENS:LANES or TOKENS:LANES:SKIPPED")
     seen = Seen(*map(int, numbers))
     if seen.tokens < 1 or seen.lanes < 1:
-        raise InputError(f"--seen {text}: tokens and lanes must be at least 1")
+        raise InputError(f"--seen {text}: TOKENS and LANES must be at least 1")
     return seen
 
 
 def row_of(split: Split, vocabulary: Vocabulary, seen: Sequence[Seen] = ()) -> Row:
-    """The sentences of a prepared corpus; words that are no target are ``<UNK>``.
+    """The sentences of a prepared corpus; words outside the vocabulary become ``<UNK>``.
 
-    ``seen``: only what these runs have read, a sentence that was begun as a whole; (): all.
+    ``seen``: only the sentences that these runs have read, partly or in full; (): all.
     """
     starts, tokens = _read(split, seen)
     if len(starts) == 0:
-        raise InputError("the corpus has no sentences: there is nothing to count")
+        raise InputError("the corpus has no sentences to count; prepare one with more text")
     words = np.where(tokens < len(vocabulary), tokens, vocabulary.unknown).astype(np.int32)
-    ends = np.append(starts[1:], len(words))  # a </S> goes in here
+    ends = np.append(starts[1:], len(words))  # where </S> is inserted
     words = np.insert(words, ends, vocabulary.end)
     is_first = np.zeros(len(words), dtype=bool)
     is_first[starts + np.arange(len(starts))] = True
@@ -150,7 +150,7 @@ def _read(split: Split, seen: Sequence[Seen]) -> tuple[Numbers, npt.NDArray[np.u
 
 
 def train_kneser_ney(row: Row, num_words: int, order: int = 5, quiet: bool = False) -> KneserNey:
-    """Count, order by order: 77 million words took two minutes of CPU time and 5.4 GB."""
+    """Count n-grams order by order; 77 million words took two minutes of CPU time and 5.4 GB."""
     if order < 2:
         raise InputError(f"the order must be at least 2, got {order}")
     orders: list[Order] = []
@@ -174,12 +174,12 @@ class _Grams(NamedTuple):
 
     keys: Numbers  # sorted
     frequencies: Ids
-    ends: Ids  # a place where each ends
+    ends: Ids  # a position at which each ends
     contexts: Ids  # the number of its first n - 1 words
 
 
 def _unigrams(row: Row, num_words: int) -> _Grams:
-    """Numbered as the words are; all have the empty context."""
+    """The unigrams, numbered like the words; all have the empty context."""
     ends = np.zeros(num_words, dtype=np.int32)
     ends[row.words] = np.arange(len(row.words), dtype=np.int32)
     frequencies = np.bincount(row.words, minlength=num_words).astype(np.int32)
@@ -187,7 +187,7 @@ def _unigrams(row: Row, num_words: int) -> _Grams:
 
 
 def _longer(suffix: Ids, row: Row, number: int, num_words: int) -> tuple[_Grams, Ids]:
-    """The n-grams one longer than ``suffix``, and the number of the one that ends at each place."""
+    """The n-grams one word longer than ``suffix``, and the one that ends at each position."""
     ends, keys = _keys(suffix, row, number, num_words)
     order = np.argsort(keys)
     keys = keys[order]
@@ -204,7 +204,7 @@ def _longer(suffix: Ids, row: Row, number: int, num_words: int) -> tuple[_Grams,
 
 
 def _keys(suffix: Ids, row: Row, number: int, num_words: int) -> tuple[Ids, Numbers]:
-    """Where n-grams end, and what names each: its last n - 1 words and its first."""
+    """Where n-grams end, and the key of each: its last n - 1 words and its first."""
     reach = number - 1
     is_there = np.zeros(len(suffix), dtype=bool)
     # The n - 1 words must not begin with <S>: before it there is another sentence.
@@ -227,7 +227,7 @@ def _look_up(keys: Numbers, ends: Ids, wanted: Numbers, row: Row) -> Ids:
 def _different_words_before(
     grams: _Grams, longer: _Grams, row: Row, number: int, num_words: int
 ) -> Ids:
-    """a below the highest order; where <S> starts the n-gram, nothing comes before it."""
+    """a below the highest order; nothing comes before an n-gram that starts with <S>."""
     counts = np.bincount(longer.keys // num_words, minlength=len(grams.keys)).astype(np.int32)
     starts_sentence = row.is_first[grams.ends - (number - 1)]
     # <S> itself is never predicted.
@@ -235,7 +235,7 @@ def _different_words_before(
 
 
 def _order(grams: _Grams, counts: Ids, num_contexts: int, number: int) -> Order:
-    """Discounts, and what each context leaves over."""
+    """The order with its discounts, and the mass that each context leaves over."""
     discounts = _discounts(counts, number)
     totals = np.bincount(grams.contexts, counts, num_contexts)
     shares = np.bincount(grams.contexts, _discount(counts, discounts), num_contexts)
@@ -250,7 +250,7 @@ def _discounts(counts: Ids, number: int) -> tuple[float, float, float]:
     if min(of_count[1:]) == 0:
         raise InputError(
             f"too little text (or too few words) for Kneser-Ney: no {number}-gram has a count of "
-            f"{of_count.index(0, 1)}"
+            f"{of_count.index(0, 1)}; use a larger corpus or a lower order"
         )
     rest = of_count[1] / (of_count[1] + 2 * of_count[2])
     found = [k - (k + 1) * rest * of_count[k + 1] / of_count[k] for k in (1, 2, 3)]

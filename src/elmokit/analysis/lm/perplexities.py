@@ -1,4 +1,4 @@
-"""Forward perplexity of biLMs beside a 5-gram: the same words, vocabulary and predictions."""
+"""Forward perplexity of biLMs and an n-gram model on the same words, vocabulary and predictions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ STARTS: tuple[StateMode, ...] = ("fresh", "carried")
 
 
 class ModelPerplexity(NamedTuple):
-    """One row: a model from one kind of start."""
+    """One row: a model with one kind of initial state."""
 
     name: str
     forward: float
     backward: float | None
-    """None for an n-gram."""
+    """None for an n-gram model."""
     start: str
 
 
 @dataclass(frozen=True)
 class PerplexityResult:
-    """The n-gram first, then each model from each start."""
+    """The n-gram model first, then each model with each initial state."""
 
     rows: tuple[ModelPerplexity, ...]
     num_predictions: int
     num_training_predictions: int
-    """What the n-gram was counted on."""
+    """The number of predictions that the n-gram model was counted on."""
     vocabulary_size: int
     unknown_rate: float
 
@@ -47,15 +47,15 @@ def perplexities(
 ) -> PerplexityResult:
     """Perplexity of models, by name, and of an n-gram on the held-out part of a prepared corpus.
 
-    ``seen``: what a model in its first epoch has read, run by run; the n-gram counts the same text.
-    ``opened``: where models are opened, with their softmax. The n-gram starts each sentence anew,
-    as a biLM with a fresh start does; carried state, which also knows the preceding sentences,
+    ``seen``: what a model in its first epoch has read, run by run; the n-gram model is counted on
+    the same text. ``opened``: opens the models, with their softmax. Like a biLM with a fresh
+    start, the n-gram model knows nothing of the preceding sentences; carried state, which does,
     is reported as well.
     """
     opened = opened or Models(need_softmax=True)
     corpus = Corpus.open(data)
     rows = []
-    for name in models:  # before the n-gram: a model without a softmax is refused at once
+    for name in models:  # first of all, so that a model without a softmax is rejected at once
         model = opened.pretrained(name)
         for start in STARTS:
             found = perplexity_of(model, data, "heldout", start)
@@ -77,7 +77,7 @@ def perplexities(
 
 
 def perplexity_table(result: PerplexityResult) -> Table:
-    """Ours, then the paper's, which is over another vocabulary."""
+    """Our rows, then the paper's, which is for another vocabulary."""
     rows = [
         (
             f"{row.name}, {row.start} start",

@@ -1,4 +1,4 @@
-"""The first words of a text: their surprisal by what stands before, after, and both."""
+"""A plot of the surprisal of the first words of a text: forward, backward and combined."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from elmokit.pretrain.surprisal.words import each_token, whole_words
 from elmokit.weights.pretrained import PretrainedModel
 
 MOST_WORDS = 14
-"""That the names of words stay legible."""
+"""More words would make the labels illegible."""
 
 
 def draw_surprisal(
@@ -18,7 +18,7 @@ def draw_surprisal(
     texts: Sequence[str],
     options: SurprisalOptions = SurprisalOptions(),  # noqa: B008  frozen
 ) -> Picture:
-    """Three lines over the first words of the first sentence; gaps where a word is unknown."""
+    """Three lines over the first words of the first sentence, with gaps at unknown words."""
     sentence = next(iter(read_line_sentences(texts, options.pretokenized)))
     tokens = [token.text for token in sentence.tokens]
     (found,) = surprisal(model, [tokens], keep_unknown=options.keep_unknown)

@@ -24,12 +24,12 @@ class Picture(NamedTuple):
     """A drawn figure, in both formats."""
 
     name: str
-    """The name of its files, without the suffix."""
+    """The name of its files, without a suffix."""
     caption: str
     svg: str
     png: bytes
     alt: str
-    """The gist of its numbers, for readers who cannot see it."""
+    """Alternative text: a summary of its numbers."""
 
 
 class Line(NamedTuple):
@@ -68,7 +68,7 @@ def dots(
     x_label: str,
     line: tuple[str, float] | None = None,
 ) -> Picture:
-    """One row per name, the first on top, with one dot per series.
+    """One row per name, first on top, with one dot per series.
 
     ``line``: the label and the value of a vertical line to compare all dots with. These are dots
     rather than bars, so that the axis need not start at zero.
@@ -79,7 +79,7 @@ def dots(
         for number, (label, values) in enumerate(series.items()):
             colour, marker = _colour_and_marker(number)
             axes.scatter(values, places, color=colour, marker=marker, label=label, s=40, zorder=3)
-            above = 5 if number % 2 == 0 else -12  # points: the numbers of two series may be close
+            above = 5 if number % 2 == 0 else -12  # points; avoids overlapping labels of two series
             for value, place in zip(values, places, strict=True):
                 axes.annotate(
                     _short(value), (value, place), xytext=(0, above), textcoords="offset points",
@@ -105,7 +105,7 @@ def ranked_words(
     lists: Mapping[str, Sequence[tuple[str, float]]],
     x_label: str,
 ) -> Picture:
-    """Words with their shares, the first on top, one panel per list, on a logarithmic axis."""
+    """Words with their shares, first on top, one panel per list, on a logarithmic axis."""
     longest = max(len(words) for words in lists.values())
     with new_figure(4.2 * len(lists), 1.2 + 0.3 * longest) as figure:
         row = figure.subplots(1, len(lists), sharex=True, squeeze=False)[0]
@@ -151,7 +151,7 @@ def panels(
             axes.tick_params(labelsize=11)
             axes.set_title(title, fontsize=13)
             axes.grid(axis="y", color=GRID_COLOUR)
-            # Below its panel: inside it, some line would run through the legend.
+            # Below the panel, because inside it a line would cross the legend.
             axes.legend(fontsize=11, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14))
         row[0].set_ylabel(y_label, fontsize=11)
         gist = [
@@ -223,7 +223,7 @@ def scatter(
     labels: Sequence[str],
     grey_label: str = "",
 ) -> Picture:
-    """(N, 2) points; the six commonest labels have a colour each, the others share one.
+    """(N, 2) points; the six most common labels have a colour each, the others share one.
 
     Points labelled ``grey_label`` are drawn in grey, behind all others.
     """
@@ -261,7 +261,7 @@ def scatter_points(
     x_label: str,
     y_label: str,
 ) -> Picture:
-    """One point per label, with axes and the diagonal; the ``named`` ones have their names."""
+    """One point per label, with axes and the diagonal; only the ``named`` ones are labelled."""
     with new_figure(6.5, 5.5) as figure:
         axes = figure.subplots()
         x, y = ([point[axis] for point in points] for axis in (0, 1))

@@ -1,7 +1,7 @@
-"""Results on disk: typed values as JSON and back, so that a report computes nothing twice.
+"""Results on disk: typed values to JSON and back, so that a report computes nothing twice.
 
-FOLDER/results/NAME.json holds what an analysis returned, the command that makes it again, and what
-it was made of (its provenance, stored under "key").
+FOLDER/results/NAME.json holds what an analysis returned, the command that reproduces it, and its
+provenance (stored under "key").
 """
 
 import json
@@ -24,14 +24,14 @@ FORMER_FIELDS = {"use": "occurrence", "uses": "occurrences"}
 
 
 class Provenance(NamedTuple):
-    """What a result was made of; equal provenance means that it need not be computed again."""
+    """What a result was computed from; with equal provenance it need not be computed again."""
 
     name: str
-    """Of the section."""
+    """Name of the section."""
     fingerprint: str
-    """Of the model."""
+    """Fingerprint of the model."""
     settings: dict[str, Any]
-    """All that the section depends on, as plain values."""
+    """Everything else that the section depends on, as plain values."""
 
     def as_key(self) -> str:
         """One line of JSON, as it is stored and compared."""
@@ -43,12 +43,12 @@ class Stored(NamedTuple):
 
     name: str
     command: str
-    """The lines that make it again."""
+    """The command lines that reproduce it."""
     provenance: Provenance
     value: Any
-    """Plain JSON values; ``from_plain`` gives them their type again."""
+    """Plain JSON values; ``from_plain`` restores their type."""
     cpu_seconds: float = 0.0
-    """Of the session that finished it."""
+    """CPU time of the session that finished it."""
 
 
 def result_path(folder: Path, name: str) -> Path:
@@ -71,7 +71,7 @@ def save_result(
 
 
 def load_result(folder: Path, name: str) -> Stored | None:
-    """What is stored under a name, or None."""
+    """The result stored under a name, or None."""
     path = result_path(folder, name)
     if not path.exists() and name in FORMER_NAMES:
         path = result_path(folder, FORMER_NAMES[name])
@@ -91,7 +91,7 @@ def load_result(folder: Path, name: str) -> Stored | None:
 
 
 def _renamed(value: Any) -> Any:
-    """The same values with today's names of fields."""
+    """The same values with the current names of fields."""
     if isinstance(value, dict):
         return {FORMER_FIELDS.get(name, name): _renamed(item) for name, item in value.items()}
     return [_renamed(item) for item in value] if isinstance(value, list) else value
@@ -105,7 +105,7 @@ def present(
     draw: Callable[[], Picture] | None = None,
     markdown: bool = False,
 ) -> None:
-    """Print the tables; write the result and its picture where asked, and say so.
+    """Print the tables; write the result and its picture if asked, and say so.
 
     ``json_path``: ``-`` prints the result as JSON in place of the tables.
     """

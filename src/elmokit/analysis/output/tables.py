@@ -9,7 +9,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+( ± [\d.]+)?( ?%)?")
 
 
 class Table(NamedTuple):
-    """A titled table of text cells; the note goes below it."""
+    """A titled table of text cells, with a note below it."""
 
     title: str
     header: tuple[str, ...]
@@ -59,7 +59,7 @@ def draw_table(table: Table, width: int | None = None) -> None:
         justify = "right" if is_numeric else "left"
         drawn.add_column(title, justify=justify, width=widths[number], overflow="fold")  # type: ignore[arg-type]
     for row in table.rows:
-        # The paper's figures are beside ours, told apart at a glance.
+        # Makes the paper's figures easy to tell from ours.
         drawn.add_row(*row, style="dim" if row[0].startswith("paper") else None)
     console.print(drawn)
     if table.note:
@@ -73,7 +73,7 @@ def _longest_word(cells: Sequence[str]) -> int:
 
 
 def _widths(columns: Sequence[Sequence[str]], total: int) -> list[int]:
-    """The widths of columns, ``total`` at most: no wider than their text, words whole if possible.
+    """Column widths that add up to at most ``total``, without breaking words if possible.
 
     >>> _widths([["a", "one two three"], ["b", "12.5"]], 13)
     [9, 4]
@@ -90,7 +90,7 @@ def _widths(columns: Sequence[Sequence[str]], total: int) -> list[int]:
 
 
 def _escape(cell: str) -> str:
-    """A bar inside a cell must not end it."""
+    """Escape bars, which would end the cell."""
     return cell.replace("|", "\\|")
 
 

@@ -1,9 +1,9 @@
 """A linear classifier on frozen vectors: multinomial logistic regression, solved to its optimum.
 
 L-BFGS (scipy) over the whole training set: no learning rate, no random order, the same answer every
-time. Neighbouring features of a biLM are so alike that plain L-BFGS takes hundreds of steps; in the
-coordinates where the vectors' covariance is the identity it takes about fifty. That is a change of
-coordinates alone: the penalty stays lambda / 2 * ||weights of the standardised features||^2.
+time. The features of a biLM are so correlated that plain L-BFGS takes hundreds of steps; in
+coordinates where the vectors' covariance is the identity it takes about fifty. Only the coordinates
+change: the penalty is still lambda / 2 * ||weights of the standardised features||^2.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,10 @@ Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 PENALTIES = (1e-4, 1e-5, 1e-6, 1e-7)
-"""Tried from strong to weak, each from the last one's answer, while the development set gains."""
+"""Tried from strong to weak, each warm-started, as long as the development accuracy improves."""
 CURVATURE = 0.02
-"""About the mean of p (1 - p): how steep the loss is beside the penalty."""
+"""About the mean of p (1 - p): the curvature of the loss, to be compared with the penalty's."""
+MAX_STEPS = 300
 
 
 class ProbeData(NamedTuple):
@@ -32,7 +33,7 @@ class ProbeData(NamedTuple):
     vectors: Floats  # (N, D)
     labels: Integers  # (N,); -1: a label that the training set lacks
     rows: Integers | None = None
-    """(N,): for a token without a vector the row of its own learned one, else -1."""
+    """(N,): the row of the learned vector of a token that the encoder lacks, otherwise -1."""
 
 
 class LinearProbe(NamedTuple):
@@ -44,7 +45,7 @@ class LinearProbe(NamedTuple):
     penalty: float
     development_accuracy: float
     is_solved: bool
-    """Whether the solver reached the optimum within its steps."""
+    """Whether the solver reached the optimum within ``MAX_STEPS``."""
 
     def predict(self, data: ProbeData) -> Integers:
         """(N,): the likeliest label of each vector."""
@@ -56,7 +57,7 @@ class LinearProbe(NamedTuple):
         return found
 
     def accuracy(self, data: ProbeData) -> float:
-        """The share of labels that are predicted."""
+        """The share of labels that are predicted correctly."""
         return float((self.predict(data) == data.labels).mean())
 
 
@@ -65,15 +66,14 @@ def fit_probe(
     development: ProbeData,
     num_labels: int,
     penalties: tuple[float, ...] = PENALTIES,
-    max_steps: int = 300,
     tolerance: float = 1e-4,
 ) -> LinearProbe:
-    """Fit with weaker and weaker penalties until the development accuracy falls; the best probe."""
+    """Fit with weaker and weaker penalties until the development accuracy falls; the best one."""
     problem = _Problem(train, num_labels)
     point = problem.start()
     best: LinearProbe | None = None
     for penalty in sorted(penalties, reverse=True):
-        point, is_solved = problem.solve(penalty, point, max_steps, tolerance)
+        point, is_solved = problem.solve(penalty, point, tolerance)
         probe = problem.probe(point)._replace(penalty=penalty, is_solved=is_solved)
         probe = probe._replace(development_accuracy=probe.accuracy(development))
         if best is not None and probe.development_accuracy < best.development_accuracy:
@@ -105,7 +105,7 @@ class _Problem:
             places = np.flatnonzero(train.rows >= 0)
             self.own_places = torch.from_numpy(places)
             self.own_rows = torch.from_numpy(train.rows[places])
-            # Row 0 is there even where training never needs it: a later token may.
+            # Row 0 exists even if training never needs it, because a later token may.
             self.shares = np.bincount(train.rows[places], minlength=1) / len(standard)  # (R,)
 
     @property
@@ -113,15 +113,13 @@ class _Problem:
         return len(self.variances)
 
     def start(self) -> Doubles:
-        """No weights, and the bias that gives each label its share."""
+        """Zero weights, and the bias that predicts each label's frequency."""
         counts = np.bincount(self.labels.numpy(), minlength=self.num_labels) + 1.0
         point = np.zeros((self.dim + 1 + len(self.shares), self.num_labels))
         point[self.dim] = np.log(counts / counts.sum())
         return point
 
-    def solve(
-        self, penalty: float, point: Doubles, max_steps: int, tolerance: float
-    ) -> tuple[Doubles, bool]:
+    def solve(self, penalty: float, point: Doubles, tolerance: float) -> tuple[Doubles, bool]:
         """The optimum, and whether it was reached."""
         try:
             from scipy.optimize import minimize
@@ -133,10 +131,10 @@ class _Problem:
             (point / scale[:, None]).ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": max_steps, "maxcor": 20, "gtol": tolerance, "ftol": 0},
+            options={"maxiter": MAX_STEPS, "maxcor": 20, "gtol": tolerance, "ftol": 0},
         )
         solved: Doubles = result.x.reshape(point.shape) * scale[:, None]
-        return solved, result.nit < max_steps
+        return solved, result.nit < MAX_STEPS
 
     def _scale(self, penalty: float) -> Doubles:
         """(D + 1 + R,): one over the square root of each coordinate's curvature."""
@@ -175,7 +173,7 @@ class _Problem:
         return torch.cat(parts).double()
 
     def probe(self, point: Doubles) -> LinearProbe:
-        """The probe for vectors that are neither standardised nor rotated."""
+        """The probe in terms of the original vectors, neither standardised nor rotated."""
         weight = (self.turn @ point[: self.dim]) / self.spread[:, None]
         bias = point[self.dim] - self.mean @ weight
         return LinearProbe(weight, bias, point[self.dim + 1 :], 0.0, 0.0, True)

@@ -1,7 +1,7 @@
-"""McNemar's test: two layers judged on the same items, which of them is right more often?
+"""McNemar's test: which of two layers, judged on the same items, is right more often?
 
-Most items both layers get right or both get wrong, and these say nothing about which is better. The
-test rests on the discordant items alone, those that only one of the two gets right (McNemar, 1947).
+Most items are right or wrong for both layers and say nothing about which is better. The test uses
+only the discordant items, which exactly one of the two layers gets right (McNemar, 1947).
 """
 
 import math
@@ -38,7 +38,7 @@ class McNemar(NamedTuple):
         return difference**2 / self.num_discordant if self.num_discordant else 0.0
 
     def margin(self, num_items: int) -> float:
-        """Percent points: a smaller difference of the two accuracies is not significant at 5 %."""
+        """In percentage points: a smaller difference in accuracy is not significant at 5 %."""
         return 196 * math.sqrt(self.num_discordant) / max(num_items, 1)
 
 

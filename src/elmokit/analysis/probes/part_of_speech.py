@@ -40,7 +40,7 @@ class PosData(NamedTuple):
 
 
 class PosScore(NamedTuple):
-    """One row: accuracy in percent of "all", "known", "unknown" and "covered" tokens."""
+    """One row: accuracy in percent on "all", "known", "unknown" and "covered" tokens."""
 
     encoder: str
     layer: str
@@ -65,7 +65,7 @@ class PosResult:
 
 
 def read_tagged(path: Path) -> list[TaggedSentence]:
-    """Words and XPOS of a conllu file; ranges (3-4) and empty nodes (3.1) are not words."""
+    """Words and XPOS tags of a CoNLL-U file; ranges (3-4) and empty nodes (3.1) are skipped."""
     sentences: list[TaggedSentence] = []
     current = TaggedSentence([], [])
     for number, line in read_lines(path):
@@ -76,12 +76,14 @@ def read_tagged(path: Path) -> list[TaggedSentence]:
         elif not line.startswith("#"):
             fields = line.split("\t")
             if len(fields) != 10:
-                raise InputError(f"{path}, line {number}: expected 10 columns of conllu")
+                raise InputError(
+                    f"{path}, line {number}: expected 10 columns (CoNLL-U), got {len(fields)}"
+                )
             if fields[0].isdigit():
                 if fields[4] == "_":
                     raise InputError(
                         f"{path}, line {number}: {fields[1]!r} has no tag in the fifth column "
-                        f"(XPOS); give a treebank that has them"
+                        f"(XPOS); give a treebank with XPOS tags"
                     )
                 current.tokens.append(fields[1])
                 current.tags.append(fields[4])
@@ -93,7 +95,10 @@ def read_tagged(path: Path) -> list[TaggedSentence]:
 
 
 def read_pos_data(folder: Path, max_train_sentences: int | None = None) -> PosData:
-    """Read *-train.conllu, *-dev.conllu and *-test.conllu; a shorter train, evenly spread."""
+    """Read *-train.conllu, *-dev.conllu and *-test.conllu.
+
+    ``max_train_sentences``: use only this many training sentences, evenly spaced.
+    """
     parts = []
     for split in SPLITS:
         paths = sorted(folder.glob(f"*{split}.conllu"))
@@ -127,7 +132,7 @@ def part_of_speech_probe(
 def probe_encoder(
     encoder: Encoder, data: PosData, groups: dict[str, Booleans], quiet: bool = False
 ) -> list[PosScore]:
-    """One row per layer; ``groups``: by name, which tokens of the test set belong to it."""
+    """One row per layer; ``groups``: by name, which tokens of the test set belong to the group."""
     tags = sorted({tag for sentence in data.train for tag in sentence.tags})
     number_of = {tag: number for number, tag in enumerate(tags)}
     labels = [_labels(split, number_of) for split in data]
@@ -155,7 +160,7 @@ def probe_encoder(
 
 
 def _distinct(parts: list[Floats]) -> list[Floats]:
-    """Each (N, D), without its second half where that repeats the first (a token layer's)."""
+    """Each (N, D), without the second half if it repeats the first, as in a token layer."""
     half = parts[0].shape[1] // 2
     is_twice = all(np.array_equal(part[:, :half], part[:, half:]) for part in parts)
     return [part[:, :half] for part in parts] if is_twice else parts
@@ -199,8 +204,8 @@ def _encode(encoder: Encoder, sentences: Sequence[TaggedSentence], quiet: bool) 
 
 
 def _own_rows(encoder: Encoder, data: PosData) -> list[Integers | None]:
-    """Words the encoder lacks get a learned vector: their own if training has it twice, else one
-    they share (row 0).
+    """Words that the encoder lacks get a learned vector: their own if they occur at least twice
+    in training, otherwise a shared one (row 0).
     """
     lacking = Counter(token for token in _tokens(data.train) if not encoder.covers(token))
     often = sorted(word for word, count in lacking.items() if count >= 2)
@@ -214,7 +219,7 @@ def _own_rows(encoder: Encoder, data: PosData) -> list[Integers | None]:
 
 
 def _most_frequent(data: PosData, groups: dict[str, Booleans]) -> PosScore:
-    """What needs no vectors at all: each word's commonest tag, the commonest rare word's else."""
+    """A baseline without vectors: each word's most frequent tag, or that of rare words."""
     counts: dict[str, Counter[str]] = {}
     for sentence in data.train:
         for token, tag in zip(sentence.tokens, sentence.tags, strict=True):
@@ -236,7 +241,7 @@ def _most_frequent(data: PosData, groups: dict[str, Booleans]) -> PosScore:
 
 
 def pos_table(result: PosResult) -> Table:
-    """Ours, then the paper's rows (another corpus: Penn Treebank)."""
+    """Our rows, then the paper's (on another corpus, the Penn Treebank)."""
     groups = list(result.num_tokens)
     rows = [
         (
@@ -263,7 +268,7 @@ def pos_table(result: PosResult) -> Table:
 
 
 def pos_picture(result: PosResult) -> Picture:
-    """Known and unknown words apart."""
+    """Known and unknown words as separate series."""
     groups = [group for group in ("all", "known", "unknown") if result.num_tokens[group]]
     return dots(
         "part-of-speech",

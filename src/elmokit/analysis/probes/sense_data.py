@@ -1,4 +1,4 @@
-"""Text with senses: SemCor's tag files, and the all-words sets of Raganato et al. (2017)."""
+"""Sense-annotated text: SemCor's tag files, and the all-words sets of Raganato et al. (2017)."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -14,7 +14,7 @@ TREEBANK_TOKENS = {
     "``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]",
     "-LCB-": "{", "-RCB-": "}", "&amp;": "&",
 }  # fmt: skip
-"""Treebank spellings -> what running text has, and so what a biLM was trained on."""
+"""Treebank spellings -> the spellings of running text, on which a biLM was trained."""
 
 
 class SenseInstance(NamedTuple):
@@ -33,11 +33,11 @@ class SenseSentence(NamedTuple):
     tokens: list[str]
     instances: list[SenseInstance]
     tags: Sequence[str] = ()
-    """Part of speech of each token, in SemCor alone; punctuation is its own tag."""
+    """Part of speech of each token (only in SemCor); punctuation is its own tag."""
 
 
 Document = list[SenseSentence]
-"""In the order of the text."""
+"""Sentences in the order of the text."""
 
 
 class SemCor(NamedTuple):
@@ -45,18 +45,18 @@ class SemCor(NamedTuple):
 
     documents: list[Document]
     num_repaired: int
-    """Sense keys that this WordNet lacks and that could be mapped to it."""
+    """Sense keys that this WordNet lacks but that could be mapped to it."""
     num_dropped: int
-    """Sense keys that could not."""
+    """Sense keys that could not be mapped."""
 
     @property
     def sentences(self) -> list[SenseSentence]:
-        """Of all documents."""
+        """The sentences of all documents."""
         return [sentence for document in self.documents for sentence in document]
 
 
 def read_semcor(folder: Path, wordnet: WordNet) -> SemCor:
-    """Read every tag file below ``folder``; names of persons, groups and places have no sense.
+    """Read every tag file below ``folder``; names of people, groups and places have no sense.
 
     (`Fulton_County_Grand_Jury` is tagged `group`, but is no occurrence of the word "group".)
     """
@@ -121,7 +121,7 @@ def read_evaluation_set(folder: Path, name: str) -> list[Document]:
     data, gold_path = folder / name / f"{name}.data.xml", folder / name / f"{name}.gold.key.txt"
     for path in (data, gold_path):
         if not path.exists():
-            raise InputError(f"{path} is not there; the sets are {', '.join(EVALUATION_SETS)}")
+            raise InputError(f"{path}: no such file; the sets are {', '.join(EVALUATION_SETS)}")
     gold: dict[str, tuple[str, ...]] = {}
     for line in gold_path.read_text(encoding="utf-8").splitlines():
         identity, *keys = line.split()

@@ -6,13 +6,13 @@ An occurrence a, another one b of the same sense and one c of the other sense ma
 b nor c may be in the document of a, because vectors of one document are alike for reasons other
 than sense. The triple is right if cos(a, b) > cos(a, c), and half right if they are equal. A
 lemma's score is the share of its triples that are right, a layer's score the mean over lemmas: 50 %
-is chance. WordNet's senses are fine; two of different lexicographer files (act and communication,
-say) are called distant, and are nearer to what people call homonyms.
+is chance. WordNet's senses are fine-grained; two senses from different lexicographer files (such as
+act and communication) are called distant, and are closer to what people call homonyms.
 
-The neighbouring tags (of the tokens before and after) tell syntax from sense: they favour the right
-answer where b shares more of them with a than c does, and the wrong one where c does.
+The neighbouring tags (of the tokens before and after) separate syntax from sense: they favour the
+right answer if b shares more of them with a than c does, and the wrong one if c does.
 
-SemCor is development data here: the evaluation sets of Table 5 are not touched.
+SemCor is development data here; the evaluation sets of Table 5 are not used.
 """
 
 import zlib
@@ -51,7 +51,7 @@ class Occurrence(NamedTuple):
     """One token of a lemma, with its sense and where it occurs."""
 
     sense: int
-    """0 or 1: the most frequent sense or the next."""
+    """0 for the most frequent sense, 1 for the next."""
     document: int
     sentence: int
     place: int
@@ -60,17 +60,17 @@ class Occurrence(NamedTuple):
 
 
 class LemmaSample(NamedTuple):
-    """What was drawn for one lemma."""
+    """The occurrences drawn for one lemma."""
 
     is_noun: bool
-    """Else it is a verb."""
+    """False for a verb."""
     is_distant: bool
-    """Are its two senses of different lexicographer files of WordNet?"""
+    """Whether its two senses are from different lexicographer files of WordNet."""
     occurrences: list[Occurrence]
 
 
 Sample = dict[str, LemmaSample]
-"""By lemma, as in "play (noun)"."""
+"""By lemma, for example "play (noun)"."""
 
 
 class SeparationScore(NamedTuple):
@@ -81,27 +81,27 @@ class SeparationScore(NamedTuple):
     score: float
     """The mean over lemmas."""
     interval: tuple[float, float]
-    """95 %, by resampling the lemmas."""
+    """95 % interval, by resampling the lemmas."""
     nouns: float | None
     verbs: float | None
     distant: float | None
-    """Lemmas whose two senses are distant."""
+    """Score on lemmas whose two senses are distant."""
     tags_help: float | None
-    """Triples in which the neighbouring tags favour the right answer."""
+    """Score on triples in which the neighbouring tags favour the right answer."""
     tags_mislead: float | None
-    """Triples in which they favour the wrong one."""
+    """Score on triples in which they favour the wrong one."""
     by_lemma: dict[str, float]
 
 
 @dataclass(frozen=True)
 class SeparationResult:
-    """Rows for every layer of every encoder: as it is, plus its sentence's mean, the mean alone."""
+    """Rows for every layer of every encoder: alone, plus its sentence mean, and the mean alone."""
 
     rows: tuple[SeparationScore, ...]
     num_nouns: int
     num_verbs: int
     num_distant: int
-    """Lemmas whose two senses are distant."""
+    """Number of lemmas whose two senses are distant."""
     num_occurrences: int
     num_triples: int
     num_tags_help: int
@@ -124,9 +124,9 @@ def sense_separation(
     seed: int = 0,
     quiet: bool = False,
 ) -> SeparationResult:
-    """Score every layer of every encoder; see above for the measure.
+    """Score every layer of every encoder; the module docstring describes the measure.
 
-    ``per_sense``: how many occurrences of each sense are drawn, and a lemma's senses must have.
+    ``per_sense``: occurrences drawn per sense; lemmas whose senses have fewer are left out.
     """
     if per_sense < 2:
         raise InputError(f"occurrences per sense must be at least 2, got {per_sense}")
@@ -158,7 +158,7 @@ def sense_separation(
 
 
 def draw_sample(documents: Sequence[Document], per_sense: int, seed: int = 0) -> Sample:
-    """``per_sense`` occurrences of each of the two main senses of a lemma, for all that have them.
+    """``per_sense`` occurrences of each of a lemma's two main senses, for all lemmas with enough.
 
     Only single tokens with exactly one sense count. What is drawn for a lemma depends on the seed
     and on that lemma alone.
@@ -266,9 +266,9 @@ def _sampled_vectors(
 
 
 def _shares(triples: _Triples, vectors: Floats) -> Doubles:
-    """(3, num_layers): the share that is right of all triples, and where tags help or mislead.
+    """(3, num_layers): the share of right triples, of all and of those where tags help or mislead.
 
-    NaN where a lemma has no such triple.
+    NaN if a lemma has no such triple.
     """
     judged = triples.judge(vectors)
     groups = (triples.is_valid, triples.tags_help, triples.tags_mislead)
@@ -279,7 +279,7 @@ def _shares(triples: _Triples, vectors: Floats) -> Doubles:
 def _score(
     encoder: str, layer: str, parts: dict[str, Doubles], sample: Sample, seed: int
 ) -> SeparationScore:
-    """One row; ``parts``: for each lemma the three shares of ``_shares``."""
+    """One row; ``parts``: the three shares of ``_shares`` for each lemma."""
     shares = 100 * np.array(list(parts.values()))  # (lemmas, 3)
     is_noun = np.array([sample[lemma].is_noun for lemma in parts])
     is_distant = np.array([sample[lemma].is_distant for lemma in parts])
@@ -305,7 +305,7 @@ def _mean(values: Doubles) -> float | None:
 def bootstrap_interval(values: Doubles, seed: int = 0) -> tuple[float, float]:
     """The 95 % percentile interval of the mean.
 
-    Give it the differences of two rows, lemma by lemma, to compare them on the same lemmas.
+    To compare two rows on the same lemmas, pass their differences lemma by lemma.
     """
     generator = np.random.default_rng(seed)
     rows = generator.integers(len(values), size=(NUM_RESAMPLES, len(values)))
@@ -314,7 +314,7 @@ def bootstrap_interval(values: Doubles, seed: int = 0) -> tuple[float, float]:
 
 
 def separation_table(result: SeparationResult) -> Table:
-    """One row per layer and way."""
+    """One row per layer and kind of vector."""
     rows = [
         (
             row_name(row.encoder, row.layer),
@@ -340,7 +340,7 @@ def separation_table(result: SeparationResult) -> Table:
 
 
 def separation_picture(result: SeparationResult) -> Picture:
-    """One dot per layer and way, with chance as a line."""
+    """One dot per layer and kind of vector, with chance as a line."""
     return dots(
         "sense-separation",
         "Same-sense occurrences nearer than those of the other sense, mean over lemmas",

@@ -1,7 +1,7 @@
-"""Table 5, word senses: which layer tells best what a word means in its context?
+"""Table 5, word senses: which layer best disambiguates a word in its context?
 
-The mean vector of each sense in SemCor, layer by layer; a word to be judged takes the sense of its
-lemma whose mean is nearest by cosine, or WordNet's first sense where SemCor never has the lemma.
+At each layer, the vectors of each sense in SemCor are averaged. A test word gets the sense of its
+lemma whose mean vector is nearest by cosine, or WordNet's first sense if SemCor lacks the lemma.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,12 +68,12 @@ class SensesResult:
     """WordNet's first sense, then each encoder's layers."""
     num_instances: dict[str, int]
     num_unseen: dict[str, int]
-    """Instances whose lemma SemCor lacks: there every encoder answers with the first sense."""
+    """Instances whose lemma SemCor lacks; every encoder answers these with the first sense."""
     num_semcor_sentences: int
     num_repaired: int = 0
-    """Sense keys of SemCor that this WordNet lacks and that could be mapped to it."""
+    """Sense keys of SemCor that this WordNet lacks but that could be mapped to it."""
     num_dropped: int = 0
-    """Sense keys that could not."""
+    """Sense keys that could not be mapped."""
 
 
 def read_sense_data(folder: Path, sets: Sequence[str] = EVALUATION_SETS) -> SenseData:
@@ -97,9 +97,10 @@ def word_senses(
     quiet: bool = False,
     cache: Path | None = None,
 ) -> SensesResult:
-    """F1 of every layer of every encoder; about ``max_sentences`` of SemCor, for a trial.
+    """F1 of every layer of every encoder.
 
-    Only senses of lemmas that occur in the evaluation sets are gathered: the answers are the same.
+    Only senses of lemmas that occur in the evaluation sets are collected; the others cannot change
+    an answer. ``max_sentences``: use about this many sentences of SemCor, for a quick result.
     ``cache``: see output/cached_rows.py.
     """
     answers = {name: _instances(documents) for name, documents in data.evaluation.items()}
@@ -136,7 +137,7 @@ def _instances(documents: Sequence[Document]) -> list[SenseInstance]:
 
 
 def _as_values(documents: Sequence[Document]) -> list[list[tuple[list[str], list[SenseInstance]]]]:
-    """All that the rows depend on, for the name of their cache."""
+    """Everything that the rows depend on, for the name of their cache."""
     return [[(sentence.tokens, sentence.instances) for sentence in each] for each in documents]
 
 
@@ -154,7 +155,7 @@ def judge_encoder(
     first: dict[str, Booleans],
     quiet: bool = False,
 ) -> list[SenseScore]:
-    """One row per layer; ``first``: by set, where WordNet's first sense is right."""
+    """One row per layer; ``first``: by set, for which instances WordNet's first sense is right."""
     means = sense_means(encoder, semcor, senses, quiet)
     right = {
         name: _judge(encoder, documents, means, senses, data.wordnet)
@@ -178,7 +179,7 @@ def judge_encoder(
 
 
 class SenseNumbers:
-    """The senses of the wanted lemmas that SemCor has, numbered; candidates in WordNet's order."""
+    """Numbers the senses that SemCor has for the wanted lemmas; candidates in WordNet's order."""
 
     def __init__(self, sentences: Sequence[SenseSentence], wanted: set[tuple[str, str]]) -> None:
         found = {
@@ -208,7 +209,9 @@ def sense_means(
 ) -> Doubles:
     """(senses, num_layers, D): the mean vector of each sense, from one pass over the text."""
     if not senses.keys:
-        raise InputError("SemCor has none of the lemmas of these evaluation sets")
+        raise InputError(
+            "SemCor has none of the lemmas of these evaluation sets; use more of its sentences"
+        )
     sums: Doubles | None = None
     counts = np.zeros(len(senses.keys), dtype=np.int64)
     num_tokens = sum(len(sentence.tokens) for document in documents for sentence in document)
@@ -236,7 +239,7 @@ def _encoded(
 
 
 def instance_vector(layers: Floats, instance: SenseInstance) -> Floats:
-    """(num_layers, D): the token's vectors, or their mean where a word is several tokens."""
+    """(num_layers, D): the token's vectors, or their mean if a word has several tokens."""
     if instance.end == instance.start + 1:
         return np.asarray(layers[:, instance.start])
     return np.asarray(layers[:, instance.start : instance.end].mean(axis=1, dtype=np.float32))
@@ -261,7 +264,7 @@ def _judge(
                 continue
             vector = _unit(instance_vector(vectors, instance).astype(np.float64))  # (num_layers, D)
             cosines = np.einsum("cld,ld->cl", unit[candidates], vector)
-            # The first of equals, by WordNet's order: means of equal vectors differ by rounding.
+            # Ties go to the first sense in WordNet's order; rounding must not break them.
             best = (cosines >= cosines.max(axis=0) - EQUAL_COSINES).argmax(axis=0)
             right.append([_is_right(instance, senses.keys[candidates[row]]) for row in best])
     return np.array(right, dtype=bool).reshape(len(right), means.shape[1])
@@ -286,7 +289,7 @@ def _is_right(instance: SenseInstance, answer: str | None) -> bool:
 
 
 def _with_unions(right: dict[str, Booleans]) -> dict[str, Booleans]:
-    """The sets, and where all five are there "ALL" and "four" of them."""
+    """The sets; if all five are present, also the unions "ALL" and "four"."""
     if not set(EVALUATION_SETS) <= set(right):
         return right
     four = [found for name, found in right.items() if name != DEVELOPMENT_SET]
@@ -294,7 +297,7 @@ def _with_unions(right: dict[str, Booleans]) -> dict[str, Booleans]:
 
 
 def _scores(right: dict[str, Booleans]) -> dict[str, float]:
-    """Every instance is answered, so F1, precision and recall are all the share that is right."""
+    """F1; since every instance is answered, it equals precision, recall and accuracy."""
     return {name: 100 * float(found.mean()) for name, found in right.items()}
 
 
@@ -306,7 +309,7 @@ def _totals(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _some_documents(documents: list[Document], num_sentences: int | None) -> list[Document]:
-    """Whole documents, evenly spread, the last one cut, with ``num_sentences`` in all at most."""
+    """Evenly spaced documents with at most ``num_sentences`` sentences; the last is cut."""
     total = sum(map(len, documents))
     if num_sentences is None or num_sentences >= total:
         return documents
@@ -321,7 +324,7 @@ def _some_documents(documents: list[Document], num_sentences: int | None) -> lis
 
 
 def senses_table(result: SensesResult) -> Table:
-    """Ours, then the paper's rows, which are for the four sets without semeval2007."""
+    """Our rows, then the paper's, which are for the four sets without semeval2007."""
     columns = list(result.rows[0].f1)
     titles = {"four": "four sets"}
     rows = [
@@ -346,7 +349,7 @@ def senses_table(result: SensesResult) -> Table:
 
 
 def senses_picture(result: SensesResult) -> Picture:
-    """One dot per layer, with the first sense as a line."""
+    """One dot per layer, with WordNet's first sense as a line."""
     column = "four" if "four" in result.rows[0].f1 else next(iter(result.rows[0].f1))
     title = "the four sets" if column == "four" else column
     return dots(

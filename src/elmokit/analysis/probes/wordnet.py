@@ -28,7 +28,7 @@ def part_of_speech(key: str) -> str:
 
 
 def lexicographer_file(key: str) -> str:
-    """The number of the file that WordNet's authors put a sense into: act, communication ...
+    """The number of the lexicographer file that contains a sense: act, communication ...
 
     >>> lexicographer_file("play%1:10:01::")
     '10'
@@ -47,16 +47,17 @@ class WordNet:
         return key in self._keys
 
     def first_sense(self, lemma: str, pos: str) -> str | None:
-        """WordNet's first, that is most frequent, sense of a lemma; None if it has none."""
+        """WordNet's first (most frequent) sense of a lemma; None if it has none."""
         senses = self.senses.get((lemma, pos))
         return senses[0] if senses else None
 
     def repair(self, lemma: str, sense: str, number: int) -> str | None:
         """The key that SemCor's ``lemma%sense`` means in this WordNet, or None.
 
-        SemCor 3.0 was mapped by machine from an older WordNet. In this order: the key as it is;
-        without the marks `(a)`, `(p)`, `(ip)` of a head adjective; the sense's number, where SemCor
-        gives one; the only sense of the lemma in the same lexicographer's file; the only sense.
+        SemCor 3.0 was mapped automatically from an older WordNet. Tried in this order: the key
+        itself; the key without the marks `(a)`, `(p)`, `(ip)` of a head adjective; the sense's
+        number, if SemCor gives one; the only sense of the lemma in the same lexicographer file;
+        the only sense of the lemma.
         """
         lemma = "not" if lemma == "n't" else lemma
         plain = re.sub(r"\((a|p|ip)\)", "", sense)
@@ -81,7 +82,7 @@ def read_wordnet(path: Path) -> WordNet:
     if path.is_dir():
         path = path / "index.sense"
     if not path.exists():
-        raise InputError(f"{path}: WordNet's index.sense is not there")
+        raise InputError(f"{path}: no such file; give the folder of WordNet's index.sense")
     numbered: dict[tuple[str, str], list[tuple[int, str]]] = {}
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):

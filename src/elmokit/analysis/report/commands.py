@@ -1,4 +1,4 @@
-"""Commands as a person types them: copied from the page, they recompute the section above them."""
+"""Command lines shown on the page; each recomputes the section above it."""
 
 import shlex
 from collections.abc import Iterable

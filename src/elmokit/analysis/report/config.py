@@ -1,4 +1,4 @@
-"""The settings of a report, each spelled once: its default, its option and its help text.
+"""The settings of a report: the default, option and help text of each, in one place.
 
 The command line and the command that a page shows are both made from these. Only light modules are
 imported here, because ``elmokit --help`` reads the settings too.
@@ -28,17 +28,17 @@ class Setting:
     flags: tuple[str, ...]
     help: str
     parse: Callable[[str], Any] | None = None
-    """From the text of one option; None: typer converts it to the field's type."""
+    """Converts the text of the option; None: typer converts it to the field's type."""
     show: Callable[[Any], str] = str
     """The inverse of ``parse``."""
     is_repeated: bool = False
-    """Given once per value."""
+    """Whether the option is repeated for each value."""
     metavar: str | None = None
     min: int | None = None
 
     def words(self, value: Any) -> tuple[str, ...]:
         """The words of a command line that give this value."""
-        if isinstance(value, bool):  # its flags are one: --yes/--no
+        if isinstance(value, bool):  # both flags are in one string: --yes/--no
             return (self.flags[0].split("/")[0 if value else 1],)
         values = value if self.is_repeated else () if value in (None, "") else (value,)
         return tuple(word for each in values for word in (self.flags[-1], self.show(each)))
@@ -71,7 +71,7 @@ def _parse_names(text: str) -> tuple[str, ...]:
 
 
 def parse_task_setting(text: str) -> tuple[str, str]:
-    """ "srl:data.train_limit=3000" -> ("srl", "data.train_limit=3000")."""
+    """Split "srl:data.train_limit=3000" into ("srl", "data.train_limit=3000")."""
     from elmokit.tasks.task import find_task
 
     task, colon, rest = text.partition(":")
@@ -82,7 +82,7 @@ def parse_task_setting(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """What a report is made of."""
+    """The settings of a report."""
 
     out: Annotated[Path, Setting(("-o", "--out"), help="Folder for the report.")]
     data: Annotated[
@@ -205,12 +205,12 @@ class ReportConfig:
 
     @property
     def model_name(self) -> str:
-        """The model as commands name it; an empty name was once the one that ships."""
+        """The model's name in commands; older reports left the default model's name empty."""
         return self.model or DEFAULT_MODEL
 
     @property
     def model_words(self) -> tuple[str, ...]:
-        """The option that names the model; none for the one that ships."""
+        """The option that names the model; empty for the model that ships with elmokit."""
         return () if self.model_name == DEFAULT_MODEL else ("--model", self.model)
 
     def words(self, name: str) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ class ReportConfig:
         return elmokit_line(*words)
 
     def check(self) -> None:
-        """Raise for names and settings of tasks that are wrong, before hours are spent."""
+        """Raise for wrong names and settings of tasks before the long computation starts."""
         from elmokit.tasks.run import configured
 
         for task in (*self.tasks, *self.table1_tasks):
@@ -250,9 +250,9 @@ class ReportConfig:
         return self._grid(task, self._settings(task), self.seeds)
 
     def table1_grid(self, task: str) -> "Grid":
-        """The runs of one task for Table 1, with the recipe as it is.
+        """The runs of one task for Table 1, with the recipe unchanged.
 
-        They are shared with ``grid`` where no setting was changed.
+        They are shared with ``grid`` if no setting was changed.
         """
         return self._grid(task, (), self.table1_seeds)
 
@@ -280,7 +280,7 @@ class ReportConfig:
 
     @property
     def table1_runs(self) -> tuple[str, ...]:
-        """Finished runs of tasks that only Table 1 has: what else Figure 2 can show."""
+        """Finished runs of tasks that only Table 1 has, which Figure 2 can show too."""
         from elmokit.tasks.grid import read_results
 
         grids = (self.table1_grid(task) for task in self.table1_tasks if task not in self.tasks)

@@ -1,4 +1,4 @@
-"""The paper's findings, one by one: what our numbers say about each, in words."""
+"""The paper's findings, and what our numbers say about each."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -34,13 +34,13 @@ class Finding(NamedTuple):
 
     claim: str
     verdict: str
-    """confirmed or contradicted (in part), mixed, or no clear difference; agrees or disagrees where
-    nothing is known of the noise; and if of one seed."""
+    """confirmed or contradicted (in part), mixed, or no clear difference; if the noise is unknown,
+    agrees or disagrees. Says so if there is only one seed."""
     evidence: str
 
 
 def context_helps_syntax(result: PosResult, encoder: str) -> Finding | None:
-    """The best layer of a model against the best of every other row."""
+    """The best layer of a model compared with the best of each other encoder."""
     best: dict[str, float] = {}
     for row in result.rows:
         best[row.encoder] = max(row.accuracy["all"], best.get(row.encoder, 0.0))
@@ -57,7 +57,7 @@ def context_helps_syntax(result: PosResult, encoder: str) -> Finding | None:
 
 
 def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
-    """The first LSTM layer of a model against its second, in part of speech."""
+    """The first LSTM layer of a model compared with its second, for part of speech."""
     rows = {row.layer: row for row in result.rows if row.encoder == encoder}
     if not {"layer 1", "layer 2"} <= rows.keys():
         return None
@@ -71,7 +71,7 @@ def lower_layer_for_syntax(result: PosResult, encoder: str) -> Finding | None:
 
 
 def context_helps_senses(result: SensesResult, encoder: str) -> Finding | None:
-    """The best layer of a model on the development set against WordNet's first sense."""
+    """The layer that is best on the development set compared with WordNet's first sense."""
     column = _column(result)
     names = (encoder, carried_name(encoder))
     rows = [row for row in result.rows if row.encoder in names]
@@ -94,7 +94,7 @@ def _column(result: SensesResult) -> str:
 
 
 def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | None:
-    """The second LSTM layer of a model against its first, in word senses."""
+    """The second LSTM layer of a model compared with its first, for word senses."""
     column = _column(result)
     rows = {row.layer: row for row in result.rows if row.encoder == encoder}
     if not {"layer 1", "layer 2"} <= rows.keys():
@@ -110,7 +110,7 @@ def higher_layer_for_senses(result: SensesResult, encoder: str) -> Finding | Non
 
 
 def lower_than_ngram(result: PerplexityResult) -> Finding | None:
-    """Of the model from a fresh start, as the n-gram has it."""
+    """The biLM with a fresh start, like the n-gram model, compared with the n-gram model."""
     ngram = result.rows[0]
     models = [row for row in result.rows[1:] if row.start == ngram.start]
     if not models:
@@ -125,7 +125,7 @@ def lower_than_ngram(result: PerplexityResult) -> Finding | None:
 
 
 def elmo_helps_every_task(result: SixTasks) -> Finding | None:
-    """The test scores of Table 1, with ELMo against without."""
+    """The test scores of Table 1, with ELMo and without."""
     own = [gain for gain in result.gains if not gain.test_set]
     if not own:
         return None
@@ -140,13 +140,13 @@ def elmo_helps_every_task(result: SixTasks) -> Finding | None:
 
 
 def noise_of_tasks(result: SixTasks) -> Deviation | None:
-    """Table 1's, which is used wherever the runs of another table have one seed each."""
+    """The noise in Table 1, used for other tables whose runs have only one seed."""
     own = (gain for gain in result.gains if not gain.test_set)
     return deviation(cell for gain in own for cell in (gain.elmo, gain.baseline))
 
 
 def all_layers_beat_the_last(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
-    """Table 2; ``elsewhere``: the noise to assume where there is one seed."""
+    """Table 2; ``elsewhere``: the noise to assume if there is only one seed."""
     differences = _by_task(result, ALL_LAYERS, "last only", elsewhere)
     if not differences:
         return None
@@ -160,7 +160,7 @@ def all_layers_beat_the_last(result: GridResult, elsewhere: Deviation | None) ->
 def _by_task(
     result: GridResult, better: str, worse: str, elsewhere: Deviation | None
 ) -> dict[str, Difference]:
-    """One variant against another, of the tasks that have both."""
+    """The difference of two variants, for the tasks that have both."""
     cells = {
         (task, variant): result.scores(task, variant)
         for task in result.tasks
@@ -180,11 +180,11 @@ def _each_task(differences: dict[str, Difference]) -> str:
 
 
 ATTENTIVE = ("squad", "entailment")
-"""Tasks with attention above their first RNN: there the paper gains from ELMo at the output."""
+"""Tasks with attention above their first RNN, for which ELMo at the output helped in the paper."""
 
 
 def places_differ_by_task(result: GridResult, elsewhere: Deviation | None) -> Finding | None:
-    """Table 3; ``elsewhere``: the noise to assume where there is one seed."""
+    """Table 3; ``elsewhere``: the noise to assume if there is only one seed."""
     differences = _by_task(result, "input + output", "input", elsewhere)
     if not differences:
         return None
@@ -203,7 +203,7 @@ def places_differ_by_task(result: GridResult, elsewhere: Deviation | None) -> Fi
 def elmo_helps_at_every_share(
     results: Sequence[SampleEfficiency], elsewhere: Deviation | None
 ) -> Finding | None:
-    """Figure 1: with ELMo against without, at each share of the data."""
+    """Figure 1: with ELMo and without, at each share of the data."""
     differences, parts = [], []
     pooled = _deviation_of_points(results) or elsewhere
     for result in results:
@@ -226,7 +226,7 @@ def elmo_helps_at_every_share(
 def elmo_needs_less_data(
     results: Sequence[SampleEfficiency], elsewhere: Deviation | None
 ) -> Finding | None:
-    """The paper's claim, of the two least shares: 1 % with ELMo is worth 10 % without."""
+    """The paper's claim, for the two smallest shares: 1 % with ELMo is worth 10 % without."""
     differences, parts = [], []
     pooled = _deviation_of_points(results) or elsewhere
     for result in results:
@@ -267,7 +267,7 @@ def _deviation_of_points(results: Sequence[SampleEfficiency]) -> Deviation | Non
 
 
 def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
-    """Figure 2: the weight of layer 1 against the largest other, at the input."""
+    """Figure 2: the weight of layer 1 compared with the largest other weight, at the input."""
     at_input = [mix for mix in result.mixes if mix.place == "input" and len(mix.weights) == 3]
     if not at_input:
         return None
@@ -287,7 +287,7 @@ def input_favours_the_first_layer(result: MixWeights) -> Finding | None:
 
 
 def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
-    """The supplement: perplexity before fine-tuning against after."""
+    """The supplement: perplexity before and after fine-tuning."""
     if not results:
         return None
     each = ". ".join(
@@ -303,7 +303,7 @@ def tuning_lowers_perplexity(results: Sequence[Transfer]) -> Finding | None:
 
 
 def find_out(results: dict[str, Any], model: str) -> list[Finding]:
-    """The paper's findings for which there are numbers."""
+    """The findings for which there are results."""
     found = []
     elsewhere = noise_of_tasks(results["tasks"]) if "tasks" in results else None
     if "tasks" in results:

@@ -1,4 +1,4 @@
-"""Sections that look into the layers of a model: no task model is trained."""
+"""Sections that analyse the layers of a model, without training task models."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,20 +51,20 @@ TABLE_4 = (
 
 
 def _static(config: ReportConfig) -> Path | None:
-    """GloVe, if the data folder has it."""
+    """The path of GloVe, if the data folder has it."""
     folder = config.data / "glove"
     return folder if folder.exists() else None
 
 
 def _pos_rows(config: ReportConfig) -> list[str]:
-    """The encoders of the table: the model, the same untrained, and GloVe if it is there."""
+    """The encoders of the table: the model, the same untrained, and GloVe if available."""
     static = _static(config)
     names = [config.model_name, f"untrained:{config.model_name}"]
     return names if static is None else [*names, f"static:{static}"]
 
 
 def _sense_rows(config: ReportConfig) -> list[str]:
-    """The same; and the model with carried state, as the paper's, and with the sentence's mean."""
+    """The same, and the model with carried state (as in the paper) and with the sentence mean."""
     first, *others = _pos_rows(config)
     return [first, f"carried:{first}", f"plus-mean:{first}", *others]
 
@@ -83,7 +83,7 @@ DEMO = Section(
 
 def _perplexity(config: ReportConfig, models: Models, quiet: bool) -> PerplexityResult:
     if config.corpus is None:
-        raise InputError("perplexity needs a prepared corpus")
+        raise InputError("perplexity needs a prepared corpus; give one with --corpus")
     return perplexities([config.model], config.corpus, seen=config.seen, quiet=quiet, opened=models)
 
 
@@ -116,8 +116,8 @@ def _probe(
 ) -> Section:
     """A section whose table has rows of several encoders.
 
-    ``folder``: of the data; ``limit``: the setting that takes less of them; ``run``: from encoders,
-    settings, a folder for cached rows, and whether to be quiet.
+    ``folder``: the folder of the data; ``limit``: the setting that limits their size; ``run``:
+    called with the encoders, the settings, a folder for cached rows, and whether to be quiet.
     """
     flag = f"--{limit.replace('_', '-')}"
     return Section(
@@ -181,7 +181,7 @@ def _neighbours(config: ReportConfig, models: Models, quiet: bool) -> Neighbours
 
 
 def _index(config: ReportConfig, encoder: Encoder, quiet: bool) -> OccurrenceIndex:
-    """An index of the top layer, built again unless it is of this model and these texts."""
+    """An index of the top layer, rebuilt unless it was made from this model and these texts."""
     folder, top = config.out / "index", len(encoder.layer_names) - 1
     if not _has_index(folder, config, encoder):
         index_texts(encoder, config.text, folder, [top], config.text_tokens, quiet=quiet)

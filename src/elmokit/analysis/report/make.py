@@ -1,11 +1,11 @@
-"""``elmokit report``: computes what is not there yet, then writes a page of all that is.
+"""``elmokit report``: computes the missing sections, then writes a page of all sections.
 
 OUT/report.html          self-contained: figures inside
     report.md            the same tables in Markdown, with the figures beside it
     figures/             PNG and SVG
     results/             the result of each section: an interrupted report resumes from here
     runs/                task runs: TASK with the recipe as it is, TASK-... with other settings
-    index/               of neighbours
+    index/               the index for neighbours
 """
 
 import os
@@ -30,12 +30,12 @@ SECTIONS: dict[str, Section] = {
 
 
 def find_sections(names: Sequence[str]) -> list[Section]:
-    """Sections by their names, former ones included, in the order of a report; () means all."""
+    """Sections by name (former names too), in the order of a report; () means all."""
     today = {former: name for name, former in FORMER_NAMES.items()}
     wanted = {today.get(name, name) for name in names}
     for name in sorted(wanted):
         if name not in SECTIONS:
-            raise InputError(f"no section {name!r} in a report; there are {', '.join(SECTIONS)}")
+            raise InputError(f"unknown section {name!r}; the sections are {', '.join(SECTIONS)}")
     return [section for name, section in SECTIONS.items() if not wanted or name in wanted]
 
 
@@ -45,17 +45,17 @@ class ReportResult(NamedTuple):
     page: Path
     done: list[str]
     left_out: dict[str, str]
-    """Sections that were asked for but lack something or failed, and why."""
+    """Sections that were asked for but could not be computed, and why."""
     of_another_model: list[str]
-    """Sections that are stored in the folder but not shown."""
+    """Sections that are stored in the folder for another model, and not shown."""
 
 
 def make_report(
     config: ReportConfig, sections: Sequence[str] | None = (), quiet: bool = False
 ) -> ReportResult:
-    """Compute the sections that are asked for and not there, then write the page of all there are.
+    """Compute the requested sections that are missing, then write the page of all sections.
 
-    ``sections``: their names; () means all, None means that nothing is computed.
+    ``sections``: their names; () means all, None computes nothing.
     """
     _require_jinja()
     config.check()

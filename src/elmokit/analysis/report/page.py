@@ -1,4 +1,4 @@
-"""The page of a report: what is stored of each section, as HTML and Markdown."""
+"""The page of a report: the stored sections as HTML and Markdown."""
 
 import base64
 from collections.abc import Mapping
@@ -46,20 +46,20 @@ class Pages(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a report begins with."""
+    """The beginning of a report."""
 
     model: str
     command: str
-    """The one that last wrote the page."""
+    """The command that last wrote the page."""
     findings: list[Finding]
     summary: Table | None
     of_another_model: list[str]
     left_out: list[str]
-    """Sections that lack something or failed, and why."""
+    """Sections that could not be computed, and why."""
 
 
 class PageWriter:
-    """Writes what is stored for a model, as often as asked; draws each figure once."""
+    """Writes the stored sections of a model, any number of times; draws each figure once."""
 
     def __init__(
         self,
@@ -119,7 +119,9 @@ class PageWriter:
         try:
             return from_plain(section.kind, stored.value, str(path))
         except InputError as error:
-            raise InputError(f"{error}: stored by another version of elmokit; delete it") from None
+            raise InputError(
+                f"{error}: stored by another version of elmokit; delete it to compute it again"
+            ) from None
 
 
 def _summary(results: dict[str, Any]) -> Table | None:
@@ -130,7 +132,7 @@ def _summary(results: dict[str, Any]) -> Table | None:
 
 
 def layers_table(pos: PosResult, senses: SensesResult) -> Table:
-    """What every layer of every encoder knows of syntax and of meaning.
+    """How well every layer of every encoder encodes syntax and meaning.
 
     Rows that both probes have come first, then those that only one has.
     """

@@ -14,7 +14,7 @@ def _no_pictures() -> list[Picture]:
 
 
 class Exhibit(NamedTuple):
-    """What a page shows of a result."""
+    """How a page shows a result."""
 
     tables: list[Table]
     pictures: Callable[[], list[Picture]] = _no_pictures
@@ -22,7 +22,7 @@ class Exhibit(NamedTuple):
 
 
 def nothing(config: ReportConfig) -> str:
-    """For ``needs`` of a section that needs nothing."""
+    """``needs`` of a section that needs nothing."""
     return ""
 
 
@@ -36,16 +36,16 @@ class Section(NamedTuple):
     depends_on: tuple[str, ...]
     """Settings of the report, besides the model, that change the result."""
     needs: Callable[[ReportConfig], str]
-    """What is missing to compute it; empty if nothing is."""
+    """Says what is missing to compute it; empty if nothing is."""
     command: Callable[[ReportConfig], str]
-    """Lines that make it again."""
+    """The command lines that reproduce it."""
     compute: Callable[[ReportConfig, Models, bool], Any]
-    """From the settings, the opened models, and whether to be quiet."""
+    """Computes it from the settings, the opened models, and whether to be quiet."""
     show: Callable[[Any], Exhibit]
     needs_softmax: bool = False
 
 
 def lacks(config: ReportConfig, folder: str) -> str:
-    """A message if the data folder does not have ``folder``, else nothing."""
+    """A message if the data folder does not have ``folder``, otherwise empty."""
     path = config.data / folder
-    return "" if path.exists() else f"{path} is not there"
+    return "" if path.exists() else f"{path} does not exist"

@@ -35,7 +35,7 @@ from elmokit.tasks.grid import Grid, Variant, task_splits
 from elmokit.tasks.task import find_task
 
 SETTINGS = ("data", "tasks", "recipe", "task_settings", "seeds", "max_minutes")
-"""What every section but Table 1 depends on."""
+"""The settings that every section except Table 1 depends on."""
 BOTH_PLACES = PLACES[1]
 DATA_NOTES = {
     "squad": "SQuAD 1.1, tested on its development set",
@@ -56,13 +56,13 @@ def _with_data(table: Table, tasks: Sequence[str], more: Sequence[str] = ()) -> 
 
 
 def _lack_data(config: ReportConfig, tasks: Sequence[str]) -> str:
-    """A message about the first task whose data are missing."""
+    """A message about the first task whose data are missing, otherwise empty."""
     missing = (lacks(config, FOLDERS[find_task(task).name]) for task in tasks)
     return next((found for found in missing if found), "")
 
 
 def _line(name: str, config: ReportConfig, grid: Grid, *more: str) -> str:
-    """``analyse NAME`` of one task; RUNS/... is named as below the report's runs/."""
+    """``analyse NAME`` for one task; RUNS/... has the same name as in the report's runs/."""
     return elmokit_line(
         *("analyse", name, *grid.tasks, *config.model_words, "--data", grid.data),
         *("--recipe", grid.recipe, *repeated("--set", grid.settings), *more),
@@ -172,7 +172,7 @@ class Examples(NamedTuple):
     """The size of a task's training data."""
 
     num_used: int
-    """What 100 % means: the recipe may take fewer than there are."""
+    """What 100 % means; the recipe may use fewer than are available."""
     num_available: int
 
 
@@ -219,7 +219,7 @@ class Mixes:
 
     weights: MixWeights
     num_examples: dict[str, int]
-    """By task: how many examples it was trained on."""
+    """The number of training examples of each task."""
 
 
 def _mixes(config: ReportConfig, quiet: bool) -> Mixes:
@@ -237,7 +237,7 @@ def _other_mixes(config: ReportConfig) -> list[tuple[Grid, GridResult]]:
 
 
 def _mixes_commands(config: ReportConfig) -> str:
-    """The runs, then their weights; those of Table 1's tasks in a table of their own."""
+    """The commands for the runs, then for their weights; Table 1's tasks have their own table."""
     others = [grid for grid, _ in _other_mixes(config)]
     lines = [_lines("places", config)]
     lines += [_line("tasks", config, grid) for grid in others]

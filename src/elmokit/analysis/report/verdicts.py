@@ -1,4 +1,4 @@
-"""Is a difference more than noise? What do several differences, taken together, say?"""
+"""Whether a difference is more than noise, and what several differences say together."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,16 +10,16 @@ from elmokit.errors import missing_extra
 
 
 class Difference(NamedTuple):
-    """A difference of two scores in percent points; positive if it supports the claim."""
+    """A difference of two scores in percentage points; positive if it supports the claim."""
 
     value: float
     margin: float | None
-    """Half the 95 % interval: a smaller difference is not clear. None: the noise is unknown."""
+    """Half the 95 % interval; a smaller difference is not clear. None if the noise is unknown."""
     is_one_seed: bool = False
 
     @property
     def sign(self) -> int:
-        """0 if the difference is not clear; without a margin, its bare sign."""
+        """0 if the difference is not clear; without a margin, simply its sign."""
         if abs(self.value) <= (self.margin or 0.0):
             return 0
         return 1 if self.value > 0 else -1
@@ -37,7 +37,7 @@ def verdict(differences: Sequence[Difference]) -> str:
 
 
 def _qualified(word: str, differences: Sequence[Difference]) -> str:
-    """Without a margin nothing is confirmed; a verdict from one seed says so."""
+    """Without a margin, nothing is confirmed; with only one seed, the verdict says so."""
     if any(difference.margin is None for difference in differences):
         word = word.replace("confirmed", "agrees").replace("contradicted", "disagrees")
     is_one_seed = any(difference.is_one_seed for difference in differences)
@@ -45,7 +45,7 @@ def _qualified(word: str, differences: Sequence[Difference]) -> str:
 
 
 def noise(differences: Sequence[Difference]) -> str:
-    """What a reader must know about the noise beside the numbers; often nothing."""
+    """A note about the noise, to be appended to the numbers; often empty."""
     if any(difference.margin is None for difference in differences):
         return "; nothing is known of the noise"
     if any(difference.is_one_seed for difference in differences):
@@ -61,7 +61,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(cells: Iterable[Sequence[float]]) -> Deviation | None:
-    """The standard deviation pooled over cells of several seeds; None if there is no such cell.
+    """The standard deviation pooled over cells with several seeds; None if there are none.
 
     >>> deviation([[1.0, 3.0], [5.0]]) == Deviation(math.sqrt(2), 1)
     True
@@ -91,7 +91,7 @@ def of_seeds(
 
 
 def of_sample(values: Sequence[float]) -> Difference:
-    """The mean of differences that were observed once per seed."""
+    """The mean of differences that were observed once for each seed."""
     found = deviation([values])
     if found is None:
         return Difference(mean(values), None, is_one_seed=True)
@@ -108,16 +108,16 @@ def _student(degrees: int) -> float:
 
 
 def of_shares(better: float, worse: float, number: int) -> Difference:
-    """The difference of two shares in percent, as if of ``number`` independent items each.
+    """The difference of two shares in percent, each of ``number`` independent items.
 
-    If both are of the same items, the margin is wider than necessary.
+    If both are shares of the same items, the margin is wider than necessary.
     """
     squares = sum(share / 100 * (1 - share / 100) / max(number, 1) for share in (better, worse))
     return Difference(better - worse, 196 * math.sqrt(squares))
 
 
 def of_layers(better: float, worse: float, test: McNemar | None, number: int) -> Difference:
-    """Of two layers judged on the same ``number`` items, by McNemar's test where it is known."""
+    """The difference of two layers on the same ``number`` items, by McNemar's test if given."""
     if test is None:
         return of_shares(better, worse, number)
     return Difference(better - worse, test.margin(number))

@@ -1,8 +1,8 @@
 """``word_change``: how much the use of each word differs between two corpora.
 
-Each corpus is read once or twice (without targets, words are counted first). Of every word a
+Each corpus is read once or twice (without targets, words are counted first). For every word a
 sample of occurrences is kept, the same number from both corpora, so that no measure depends on how
-frequent the word is in one of them. Vectors of one batch of words are in memory at a time.
+frequent the word is in one of them. The vectors of one batch of words are in memory at a time.
 """
 
 import zlib
@@ -34,7 +34,7 @@ MIN_OCCURRENCES = 10
 MAX_OCCURRENCES = 100
 WORDS_AT_ONCE = 500
 Corpus = Callable[[], Iterable[Sequence[str]]]
-"""The sentences of a corpus; called again for a second reading."""
+"""Returns the sentences of a corpus; called again for a second pass."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class WordChange:
     word: str
     counts: tuple[int, int]
     num_compared: int
-    """Occurrences from each corpus."""
+    """The number of occurrences from each corpus."""
     evidence: Evidence
     q_value: float
     """The p-value, corrected for the number of words (Benjamini and Hochberg)."""
     adjusted_score: float
-    """The score without what frequency explains; NaN where there are few words."""
+    """The score corrected for frequency; NaN if there are too few words."""
     occurrences: tuple[tuple[Occurrence, ...], tuple[Occurrence, ...]]
 
 
@@ -60,17 +60,17 @@ class ChangeResult:
     encoder: str
     layer: str
     measure: Measure
-    """What words are ranked by."""
+    """The measure by which words are ranked."""
     names: tuple[str, str]
     words: tuple[WordChange, ...]
     too_rare: tuple[str, ...]
-    """Targets with fewer than ``MIN_OCCURRENCES`` in one of the corpora."""
+    """Targets with fewer than ``MIN_OCCURRENCES`` occurrences in one of the corpora."""
     score_and_frequency: float
     """Spearman's correlation of the score with the smaller count."""
 
 
 class Samples(NamedTuple):
-    """What was found of each word in the two corpora."""
+    """The occurrences of each word in the two corpora."""
 
     first: dict[str, WordSample]
     second: dict[str, WordSample]
@@ -81,7 +81,7 @@ def read_targets(path: Path) -> list[str]:
     words = [line.strip() for _, line in read_lines(path)]
     words = [word for word in dict.fromkeys(words) if word]
     if not words:
-        raise InputError(f"{path}: there are no targets in it")
+        raise InputError(f"{path}: no targets found; give one word per line")
     return words
 
 
@@ -93,7 +93,7 @@ def sample_corpora(
     limit: int = MAX_OCCURRENCES,
     seed: int = 0,
 ) -> Samples:
-    """Occurrences of the targets, or of all words that both corpora have ``min_count`` times."""
+    """Occurrences of the targets, or of all words that occur ``min_count`` times in both."""
     if targets is None:
         counts = [count_words(corpus()) for corpus in (first, second)]
         targets = [
@@ -115,7 +115,7 @@ def samples_of_usages(path: Path, limit: int = MAX_OCCURRENCES) -> tuple[Samples
     groupings = sorted({usage.grouping for usage in usages})
     if len(groupings) != 2:
         raise InputError(
-            f"{path}: change is between two groupings, this has {len(groupings)} "
+            f"{path}: change is measured between two groupings, but the file has {len(groupings)} "
             f"({', '.join(groupings[:5])})"
         )
     lemmas = sorted({usage.lemma for usage in usages})
@@ -145,12 +145,12 @@ def word_change(
     """Compare the occurrences of each word in two corpora.
 
     Args:
-        encoder: whose vectors are compared.
+        encoder: computes the vectors.
         samples: as ``sample_corpora`` or ``samples_of_usages`` return them.
-        names: of the corpora.
+        names: names of the corpora.
         layer: a layer's number, ``lstm`` (the mean of the LSTM layers) or ``all``.
-        measure: what words are ranked by; see measures.py.
-        seed: of samples, clusters, permutations and resamples.
+        measure: the measure by which words are ranked; see measures.py.
+        seed: seed of samples, clusters, permutations and resamples.
         quiet: show no progress.
     """
     chosen = parse_layer(layer, encoder)
@@ -188,7 +188,7 @@ def _num_compared(samples: Samples, word: str) -> int:
 def _compare(
     encoder: Encoder, samples: Samples, words: Sequence[str], layer: int | str, seed: int
 ) -> Iterator[WordChange]:
-    """Words one by one; a sentence with several of them is read once."""
+    """Compare words one by one; a sentence with several of them is encoded once."""
     chosen = {word: _equally_many(samples, word, seed) for word in words}
     wanted: dict[tuple[str, ...], list[tuple[str, int, int, int]]] = {}
     for word, sides in chosen.items():

@@ -1,4 +1,4 @@
-"""Scores of change beside word frequency: rare and frequent words differ for no other reason."""
+"""Scores of change and word frequency: rare and frequent words differ even without change."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
 MIN_WORDS = 10
-"""Fewer words cannot tell an effect of frequency from chance."""
+"""With fewer words, an effect of frequency cannot be told from chance."""
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Rank correlation; 0 where either side is constant.
+    """Rank correlation; 0 if either side is constant.
 
     >>> round(spearman([1, 2, 3], [10, 30, 20]), 6)
     0.5
@@ -23,16 +23,16 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _ranks(values: Doubles) -> Doubles:
-    """Ties share the mean of their ranks."""
+    """Ranks; ties share the mean of their ranks."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[places])
 
 
 def without_frequency(scores: Sequence[float], counts: Sequence[tuple[int, int]]) -> Doubles:
-    """What is left of the scores after a linear regression on the log counts in both corpora.
+    """The residuals of a linear regression of the scores on the log counts in both corpora.
 
-    The mean score is added again. With fewer than ``MIN_WORDS`` words all are NaN.
+    The mean score is added back. With fewer than ``MIN_WORDS`` words, all are NaN.
     """
     values = np.asarray(scores, dtype=np.float64)
     if len(values) < MIN_WORDS:

@@ -7,12 +7,12 @@
 
 excess  APD above its floor, the APD between random halves of the same set
 
-APD alone follows the variety of a word's contexts more than their change (docs/guide/words.md); the
-excess takes that variety off, and unlike PRT does not grow as the sets get smaller.
+APD alone reflects the variety of a word's contexts more than their change (docs/guide/words.md);
+the excess removes that variety and, unlike PRT, does not grow as the sets get smaller.
 
-For unit vectors, APD is 1 - u . v with u and v the means of the two sets: thousands of permutations
-and resamples are one matrix product. (Kutuzov and Giulianelli 2020 invert the cosine of PRT; the
-order of words is the same.)
+For unit vectors, APD is 1 - u . v with u and v the means of the two sets, so that thousands of
+permutations and resamples are one matrix product. (Kutuzov and Giulianelli 2020 invert the cosine
+of PRT; the order of words is the same.)
 """
 
 from typing import Literal, NamedTuple
@@ -31,7 +31,7 @@ NUM_SPLITS = 20
 
 
 class Distances(NamedTuple):
-    """Between two sets of occurrences."""
+    """The distances between two sets of occurrences."""
 
     apd: float
     prt: float
@@ -49,38 +49,38 @@ class Evidence(NamedTuple):
     jsd: float
     num_clusters: int
     p_value: float
-    """The share of random divisions of all occurrences with at least this APD."""
+    """The share of random splits of all occurrences with at least this APD."""
     interval: tuple[float, float]
-    """Of APD, 95 %, by resampling the occurrences of both sets."""
+    """95 % interval of APD, by resampling the occurrences of both sets."""
     floor: Distances
-    """Between random halves of the same set: what APD and PRT are without any change."""
+    """Distances between random halves of the same set: APD and PRT without any change."""
 
     def score(self, measure: "Measure") -> float:
-        """By the name of a measure."""
+        """The value of a measure, by its name."""
         if measure in ("apd", "prt", "mean"):
             return float(getattr(self.distances, measure))
         return self.jsd if measure == "jsd" else self.excess
 
     @property
     def excess(self) -> float:
-        """APD above its floor: without the variety that the word has within each corpus."""
+        """APD above its floor, which removes the word's variety within each corpus."""
         return self.distances.apd - self.floor.apd
 
 
 def distances(first: Doubles, second: Doubles) -> Distances:
-    """Of (N, D) and (M, D) vectors of any length."""
+    """Distances between (N, D) and (M, D) vectors of any length."""
     return _between(_units(first).mean(axis=0), _units(second).mean(axis=0))
 
 
 def _between(one: Doubles, other: Doubles) -> Distances:
-    """From the means of unit vectors."""
+    """Distances computed from the means of unit vectors."""
     product = float(one @ other)
     lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
     return Distances(1 - product, 1 - product / lengths if lengths > 0 else 1.0)
 
 
 def jensen_shannon(first: Doubles, second: Doubles) -> float:
-    """Of two distributions over the same K clusters: 0 if equal, 1 if they share none.
+    """Divergence of two distributions over the same K clusters: 0 if equal, 1 if disjoint.
 
     >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     1.0
@@ -119,7 +119,7 @@ def evidence(first: Doubles, second: Doubles, seed: int = 0) -> Evidence:
 def permutation_p_value(
     one: Doubles, other: Doubles, observed: float, random: np.random.Generator
 ) -> float:
-    """(1 + divisions with at least the observed APD) / (1 + divisions)."""
+    """(1 + number of splits with at least the observed APD) / (1 + number of splits)."""
     together = np.concatenate([one, other])
     is_first = np.zeros((NUM_PERMUTATIONS, len(together)))
     is_first[:, : len(one)] = 1.0
@@ -145,7 +145,7 @@ def bootstrap_interval(
 
 
 def same_corpus_floor(one: Doubles, other: Doubles, random: np.random.Generator) -> Distances:
-    """The mean over random halves of each set."""
+    """The mean distances between random halves of each set."""
     found = []
     for units in (one, other):
         half = len(units) // 2

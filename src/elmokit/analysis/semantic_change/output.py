@@ -23,14 +23,14 @@ from elmokit.pretrain.substitutes import SubstituteReader
 from elmokit.recipe import to_plain
 
 MARK = "change.tsv"
-"""The file by which a folder of ours is known."""
+"""The file that identifies a folder written by this module."""
 FALSE_DISCOVERIES = 0.05
 HEADER = (
     "word", "count_1", "count_2", "compared", "apd", "apd_low", "apd_high", "apd_floor", "prt",
     "prt_floor", "mean", "jsd", "excess", "clusters", "p", "q", "adjusted_score",
 )  # fmt: skip
 NUM_LINES = 15
-"""Of the concordance of each corpus on a word's page."""
+"""Lines of the concordance of each corpus on a word's page."""
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em }
 table { border-collapse: collapse } td, th { padding: .2em .8em .2em 0; text-align: left }
@@ -91,7 +91,7 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
 
 
 def change_picture(result: ChangeResult) -> Picture:
-    """APD over its floor, one point per word; the words furthest above it are named."""
+    """APD against its floor, one point per word; the words furthest above it are labelled."""
     points = [(row.evidence.floor.apd, row.evidence.distances.apd) for row in result.words]
     named = sorted(result.words, key=lambda row: -row.evidence.excess)[:15]
     return scatter_points(
@@ -112,7 +112,7 @@ def write_change(
     num_pages: int = 50,
     language: str = "english",
 ) -> None:
-    """Write the folder; ``reader`` gives the substitutes on the pages, None: there are none."""
+    """Write the folder; ``reader`` finds the substitutes for the pages; None leaves them out."""
     require_replaceable(out, MARK, "change")
     with replacing_folder(out) as aside:
         _write_lines(aside / MARK, ["\t".join(HEADER), *map(_cells, result.words)])

@@ -20,7 +20,7 @@ WINDOW, DIM, CONTEXTS, SMOOTHING = 4, 100, 3000, 0.75
 def static_vectors(
     sentences: Iterable[Sequence[str]], words: Sequence[str], contexts: Sequence[str]
 ) -> Doubles:
-    """(N, DIM) of N words, by their neighbours among the context words."""
+    """(N, DIM) vectors of N words, from their counts with the context words."""
     rows = {word: number for number, word in enumerate(words)}
     columns = {word: number for number, word in enumerate(contexts)}
     counts = np.zeros((len(words), len(contexts)))

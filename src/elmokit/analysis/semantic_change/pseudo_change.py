@@ -1,4 +1,4 @@
-"""How well measures of change find change of a known degree.
+"""How well measures of change detect change of a known degree.
 
 A text is cut into two halves at random, sentence by sentence. Pairs of words (a, b) of similar
 frequency become one pseudo-word each: in the first half it is always a; in the second half a share
@@ -6,9 +6,9 @@ of its occurrences is of b, from 0 to 1 in equal steps over the pairs (Schlechtw
 Walde 2020; Rosenfeld and Erk 2018). The truth is that share; a measure is good if it ranks the
 pseudo-words as the truth does (Spearman).
 
-The encoder reads real sentences, with a or b where they stand, so the spelling alone gives the
-share away: rows of the plain layers show little but that. In the rows "context only" a neutral
-token is put in the place of the word before encoding, and only its surroundings can tell.
+The encoder reads real sentences with a or b in them, so the spelling alone reveals the share, and
+the rows of the plain layers show little else. In the rows "context only" the word is replaced by a
+neutral token before encoding, so that only its context can reveal the share.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,12 +49,12 @@ MEASURES = ("APD", "PRT", "mean", "APD above floor", "JSD")
 
 
 class PseudoWord(NamedTuple):
-    """Two words under one name."""
+    """Two words treated as one."""
 
     first: str
     second: str
     share: float
-    """Of the second word among its occurrences in the second half."""
+    """The share of the second word among the occurrences in the second half."""
     occurrences: tuple[list[Occurrence], list[Occurrence]]
 
 
@@ -96,7 +96,7 @@ def make_pseudo_words(
         )
     enough = enough[-2 * num_words :]  # the rarest of them: content words rather than "with"
     order = random.permutation(num_words)
-    places = _places(sentences, halves, set(enough), per_side, random)
+    places = _places(sentences, halves, set(enough), random)
     found = []
     for number in range(num_words):
         first, second = enough[2 * number], enough[2 * number + 1]  # neighbours in frequency
@@ -111,7 +111,6 @@ def _places(
     sentences: Sequence[Sequence[str]],
     halves: Sequence[int],
     words: set[str],
-    per_side: int,
     random: np.random.Generator,
 ) -> dict[str, tuple[list[Occurrence], list[Occurrence]]]:
     found: dict[str, tuple[list[Occurrence], list[Occurrence]]] = {
@@ -135,7 +134,7 @@ def score_pseudo_change(
     seed: int = 0,
     quiet: bool = False,
 ) -> PseudoChangeResult:
-    """Spearman of every measure with the truth, layer by layer, beside aligned static vectors."""
+    """Spearman's correlation of every measure with the truth, for each layer and static vectors."""
     text = [list(sentence) for sentence in sentences]
     words, halves = make_pseudo_words(text, num_words, per_side, seed)
     truth = [word.share for word in words]
@@ -147,7 +146,7 @@ def score_pseudo_change(
                 sides = [_vectors(encoder, side, is_neutral) for side in word.occurrences]
                 for layer in layers:
                     if is_neutral and layer == 0:
-                        continue  # one and the same vector everywhere
+                        continue  # the same vector everywhere
                     name = layer_name(layer, encoder) + (", context only" if is_neutral else "")
                     one, other = (one_layer(side, layer).astype(float) for side in sides)
                     scores.setdefault(name, []).append(_measures(one, other, seed))
@@ -192,9 +191,9 @@ def _unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _static_change(
     text: Sequence[Sequence[str]], halves: Sequence[int], words: Sequence[PseudoWord], seed: int
 ) -> npt.NDArray[np.float64]:
-    """The aligned distance of each pseudo-word; other frequent words help to align.
+    """The aligned distance of each pseudo-word; other frequent words are used for the alignment.
 
-    Unlike the encoder, static vectors are made from all occurrences in each half.
+    Unlike the encoder, static vectors are computed from all occurrences in each half.
     """
     random = np.random.default_rng(seed)
     counts = count_words(text)

@@ -1,4 +1,4 @@
-"""Two clusterings of the same items compared."""
+"""Measures that compare two clusterings of the same items."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 class VMeasure(NamedTuple):
-    """Rosenberg and Hirschberg (2007); many small clusters raise it, whatever is in them."""
+    """Rosenberg and Hirschberg (2007); many small clusters raise it, whatever they contain."""
 
     homogeneity: float
     """1 if every cluster holds items of one sense only."""
@@ -27,7 +27,7 @@ class VMeasure(NamedTuple):
 def contingency(gold: Sequence[object], found: Sequence[object]) -> Doubles:
     """(G, K): how many items of each gold class are in each found cluster."""
     if len(gold) != len(found):
-        raise ValueError(f"{len(gold)} and {len(found)} labels cannot be of the same items")
+        raise ValueError(f"expected two lists of equal length, got {len(gold)} and {len(found)}")
     rows, columns = (
         np.unique([str(label) for label in labels], return_inverse=True)[1]
         for labels in (gold, found)
@@ -52,12 +52,12 @@ def adjusted_rand_index(gold: Sequence[object], found: Sequence[object]) -> floa
 
 
 def v_measure(gold: Sequence[object], found: Sequence[object]) -> VMeasure:
-    """How homogeneous clusters are, and how complete."""
+    """The homogeneity and the completeness of the clusters."""
     table = contingency(gold, found)
     shares = table / max(len(gold), 1)
     of_gold, of_found = _entropy(shares.sum(axis=1)), _entropy(shares.sum(axis=0))
     mutual = of_gold + of_found - _entropy(shares.ravel())
-    # By the number of classes: the entropy of a single one may be rounded to other than 0.
+    # Check the number of classes, because rounding may make the entropy of a single one non-zero.
     return VMeasure(
         float(mutual / of_gold) if table.shape[0] > 1 else 1.0,
         float(mutual / of_found) if table.shape[1] > 1 else 1.0,

@@ -5,8 +5,8 @@ k-means (k-means++, several starts). The number of clusters is the one with the 
 mixture of spherical Gaussians with one variance, as in X-means (Pelleg and Moore 2000): unlike the
 silhouette, it is defined for one cluster too, so that a word may have one sense. Both are reported.
 
-k-means is written here, in forty lines, because it is all that would be used of scikit-learn,
-which is many times the size of elmokit.
+k-means is implemented here, in forty lines, because nothing else of scikit-learn, which is many
+times the size of elmokit, would be used.
 """
 
 from typing import Literal, NamedTuple
@@ -25,13 +25,13 @@ MAX_ROUNDS = 100
 
 
 class Candidate(NamedTuple):
-    """One number of clusters, and what speaks for it."""
+    """A number of clusters and its scores."""
 
     num_clusters: int
     bic: float
-    """The lower, the better."""
+    """Lower is better."""
     silhouette: float | None
-    """The higher, the better; one cluster has none."""
+    """Higher is better; None for one cluster."""
 
 
 class Clustering(NamedTuple):
@@ -52,10 +52,9 @@ def cluster(
     max_clusters: int = MAX_CLUSTERS,
     criterion: Criterion = "bic",
     seed: int = 0,
-    num_components: int = NUM_COMPONENTS,
 ) -> Clustering:
-    """Cluster (N, D) vectors; the data say how many clusters there are, up to ``max_clusters``."""
-    points = project(vectors, num_components)
+    """Cluster (N, D) vectors; the criterion chooses the number, at most ``max_clusters``."""
+    points = project(vectors, NUM_COMPONENTS)
     found: dict[int, Ints] = {}
     candidates = []
     for number in range(1, min(max_clusters, max(1, len(points) // 2)) + 1):
@@ -68,14 +67,9 @@ def cluster(
     return Clustering(found[_chosen(candidates, criterion)], tuple(candidates), criterion)
 
 
-def cluster_into(
-    vectors: npt.NDArray[np.floating],
-    num_clusters: int,
-    seed: int = 0,
-    num_components: int = NUM_COMPONENTS,
-) -> Ints:
-    """(N,) labels of a given number of clusters."""
-    return k_means(project(vectors, num_components), num_clusters, seed)
+def cluster_into(vectors: npt.NDArray[np.floating], num_clusters: int, seed: int = 0) -> Ints:
+    """(N,) labels for a given number of clusters."""
+    return k_means(project(vectors, NUM_COMPONENTS), num_clusters, seed)
 
 
 def _chosen(candidates: list[Candidate], criterion: Criterion) -> int:
@@ -85,7 +79,7 @@ def _chosen(candidates: list[Candidate], criterion: Criterion) -> int:
 
 
 def project(vectors: npt.NDArray[np.floating], num_components: int) -> Doubles:
-    """(N, at most ``num_components``): unit vectors on their principal components."""
+    """(N, at most ``num_components``): unit vectors projected to their principal components."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float64)
     centred = units - units.mean(axis=0)
@@ -94,7 +88,7 @@ def project(vectors: npt.NDArray[np.floating], num_components: int) -> Doubles:
 
 
 def k_means(points: Doubles, num_clusters: int, seed: int = 0) -> Ints:
-    """(N,) the best of several starts by the sum of squares; the largest cluster is 0."""
+    """(N,) labels with the lowest sum of squares of several starts; the largest cluster is 0."""
     random = np.random.default_rng([seed, num_clusters])
     best, lowest = np.zeros(len(points), dtype=np.int64), np.inf
     for _ in range(NUM_STARTS if num_clusters > 1 else 1):
@@ -109,7 +103,7 @@ def k_means(points: Doubles, num_clusters: int, seed: int = 0) -> Ints:
 
 
 def _spread_centres(points: Doubles, number: int, random: np.random.Generator) -> Doubles:
-    """k-means++: each centre far from those before it."""
+    """k-means++: each centre is drawn far from the previous ones."""
     centres = [points[random.integers(len(points))]]
     nearest = np.full(len(points), np.inf)
     for _ in range(number - 1):
@@ -130,7 +124,7 @@ def _lloyd(points: Doubles, centres: Doubles) -> tuple[Ints, float]:
         labels = new
         for number in range(len(centres)):
             members = points[labels == number]
-            if len(members):  # else it stays where it is
+            if len(members):  # otherwise the centre stays where it is
                 centres[number] = members.mean(axis=0)
     return labels, float(_squared_distances(points, centres)[np.arange(len(points)), labels].sum())
 
@@ -157,7 +151,7 @@ def bic(points: Doubles, labels: Ints) -> float:
 
 
 def silhouette(points: Doubles, labels: Ints) -> float:
-    """The mean of (b - a) / max(a, b): the distances to the own cluster and to the next one.
+    """The mean of (b - a) / max(a, b): a: distance to the own cluster, b: to the nearest other.
 
     An item alone in its cluster counts as 0 (Rousseeuw 1987).
     """

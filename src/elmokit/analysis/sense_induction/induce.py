@@ -1,7 +1,7 @@
 """The senses of a word, induced from its occurrences in a text: ``elmokit senses``.
 
 Occurrences are clustered by their vectors (clusters.py). Each cluster is described by the
-substitutes that tell it from the others and by the sentences nearest to its centre.
+substitutes that distinguish it from the others and by the sentences nearest to its centre.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ MAX_OCCURRENCES = 500
 NUM_EXAMPLES = 3
 NUM_SUBSTITUTES = 8
 MARK = "senses.json"
-"""The file by which a folder of ours is known."""
+"""The file that identifies a folder written by this module."""
 
 
 class InducedSense(NamedTuple):
@@ -55,8 +55,8 @@ class InducedSense(NamedTuple):
 
     num_occurrences: int
     substitutes: tuple[str, ...]
-    """The words that could stand in its place here rather than in the other senses; none if the
-    model has no softmax."""
+    """Words that could replace it in this sense rather than in the others; empty if the model has
+    no softmax."""
     examples: tuple[Occurrence, ...]
     """The occurrences nearest to its centre."""
 
@@ -69,13 +69,13 @@ class InducedSenses:
     encoder: str
     layer: str
     num_found: int
-    """Occurrences there were; ``occurrences`` are those that were clustered."""
+    """Number of occurrences in the text; ``occurrences`` holds those that were clustered."""
     occurrences: tuple[Occurrence, ...]
     labels: npt.NDArray[np.int64]  # (N,): the sense of each, from 0
     senses: tuple[InducedSense, ...]
     criterion: str
     candidates: tuple[Candidate, ...]
-    """Each number of senses that was tried."""
+    """The numbers of senses that were tried."""
     points: npt.NDArray[np.float64]  # (N, 2): two principal components
 
 
@@ -110,26 +110,31 @@ def induce_senses(
 
     Args:
         elmo: what ``elmokit.load`` returns; substitutes need a model with a softmax.
-        word: what the occurrences are of.
+        word: the word.
         sample: the occurrences, as ``find_occurrences`` returns them.
         layer: a layer's number, ``lstm`` (the mean of the LSTM layers) or ``all``.
-        num_senses: how many; None: as many as the criterion finds, ``max_senses`` at most.
-        max_senses: the most that are tried.
+        num_senses: the number of senses; None lets the criterion choose, up to ``max_senses``.
+        max_senses: the largest number of senses to try.
         criterion: ``bic`` or ``silhouette``.
-        seed: of the clustering.
+        seed: seed of the clustering.
     """
     encoder = BiLmEncoder(elmo)
     chosen = parse_layer(layer, encoder)
     occurrences = sample.occurrences
     if not occurrences:
-        raise InputError(f"{word!r} does not occur in this text (a word form, in any case)")
+        raise InputError(
+            f"{word!r} does not occur in this text; give a word form that does (case is ignored)"
+        )
     if len(occurrences) < MIN_OCCURRENCES:
         raise InputError(
             f"{word!r} occurs {sample.num_found} times; inducing its senses needs at least "
-            f"{MIN_OCCURRENCES} occurrences: give more text"
+            f"{MIN_OCCURRENCES} occurrences, so give more text"
         )
     if num_senses is not None and not 1 <= num_senses <= len(occurrences):
-        raise InputError(f"there cannot be {num_senses} senses of {len(occurrences)} occurrences")
+        raise InputError(
+            f"{num_senses} senses need at least as many occurrences, got {len(occurrences)}; ask "
+            f"for fewer senses or give more text"
+        )
     vectors = vectors_at(encoder, occurrences, chosen)
     clustering = cluster(vectors, max_senses, criterion, seed)
     labels = clustering.labels
@@ -175,7 +180,7 @@ def _describe(
 
 
 def senses_tables(result: InducedSenses) -> list[Table]:
-    """The senses, and what speaks for their number."""
+    """The senses, and the scores of each number of senses."""
     rows = tuple(
         (
             str(number),
@@ -226,7 +231,7 @@ def senses_picture(result: InducedSenses) -> Picture:
 
 
 def write_senses(result: InducedSenses, out: Path) -> None:
-    """A folder: senses.json, senses.tsv, a picture, and DURel's uses.csv and clusters.csv."""
+    """Write a folder: senses.json, senses.tsv, a picture, and DURel's uses.csv and clusters.csv."""
     require_replaceable(out, MARK, "senses")
     with replacing_folder(out) as aside:
         write_json(aside / MARK, to_plain(result))

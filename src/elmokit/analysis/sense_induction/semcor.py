@@ -46,13 +46,13 @@ class LemmaSenses(NamedTuple):
 
 
 class InductionScore(NamedTuple):
-    """One way to cluster, averaged over lemmas."""
+    """One method of clustering, averaged over lemmas."""
 
     encoder: str
     way: str
     adjusted_rand_index: float
     interval: tuple[float, float]
-    """Of the index, 95 %, by resampling the lemmas."""
+    """95 % interval of the adjusted Rand index, by resampling the lemmas."""
     v_measure: float
     homogeneity: float
     completeness: float
@@ -136,7 +136,7 @@ def _baselines(lemmas: Sequence[LemmaSenses], seed: int) -> list[InductionScore]
 
 
 def _word_forms(lemma: LemmaSenses) -> Labels:
-    """One cluster for each spelling: what a layer that sees no context can know."""
+    """One cluster for each spelling: all that a layer without context can know."""
     forms = [occurrence.word for occurrence in lemma.occurrences]
     return np.unique(forms, return_inverse=True)[1].astype(np.int64)
 
@@ -191,7 +191,7 @@ def _score(
 
 
 def induction_table(result: InductionResult) -> Table:
-    """One row per way."""
+    """One row per method."""
     rows = tuple(
         (
             f"{row.encoder}, {row.way}",
@@ -215,7 +215,7 @@ def induction_table(result: InductionResult) -> Table:
 
 
 def induction_picture(result: InductionResult) -> Picture:
-    """One dot per way and score."""
+    """One dot per method and score."""
     return dots(
         "sense-induction",
         f"Induced senses beside SemCor's, mean over {result.num_lemmas} lemmas",

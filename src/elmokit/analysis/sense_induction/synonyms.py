@@ -1,8 +1,8 @@
 """How often substitutes are synonyms: WordNet's synonyms of the sense that SemCor gives a word.
 
-An instance counts if it stands in its base form, is in the vocabulary, and its sense has another
-lemma in WordNet that is in the vocabulary too. The even documents of SemCor ("dev") chose how much
-the word itself counts as evidence; the odd ones ("test") are reported.
+An instance counts if it is in its base form and in the vocabulary, and its sense has another lemma
+in WordNet that is in the vocabulary too. The weight of the word itself as evidence was chosen on
+the even documents of SemCor ("dev"); the odd ones ("test") are reported.
 """
 
 from collections import defaultdict
@@ -26,10 +26,10 @@ TOP = 10
 
 
 class SynonymScore(NamedTuple):
-    """How high the best synonym stands among the substitutes."""
+    """The rank of the best synonym among the substitutes."""
 
     evidence: float
-    """The weight of the word itself; 0: the context alone."""
+    """The weight of the word itself; 0 for the context alone."""
     reciprocal_rank: float
     in_top: float
     """The share of instances with a synonym among the first ten."""
@@ -90,7 +90,7 @@ def score_synonyms(
 def _instances(
     reader: SubstituteReader, semcor: SemCor, synonyms: dict[str, set[str]], half: Half
 ) -> list[tuple[Place, list[int]]]:
-    """A place, and the numbers of the synonyms that could stand there."""
+    """Each place, and the ids of the synonyms that could replace the word there."""
     found: list[tuple[Place, list[int]]] = []
     for document in semcor.documents[0 if half == "dev" else 1 :: 2]:
         for sentence in document:

@@ -22,7 +22,7 @@ MAX_WORDS = 50_000
 
 EncodedChunks = Iterator[tuple[Sentences, list[Floats]]]
 EncodeChunks = Callable[[Iterable[Sentences]], EncodedChunks]
-"""Chunks of sentences -> each of them with its layers, in the same order."""
+"""Chunks of sentences -> each chunk with its layers, in the same order."""
 
 
 class IndexReport(NamedTuple):
@@ -47,11 +47,11 @@ def build_index(
     """Write the index of all tokens.
 
     Args:
-        encoder: whose vectors are indexed.
+        encoder: computes the vectors.
         sentences: lists of tokens.
         out: the folder to write.
-        layers: default to all but the token layer.
-        exact_tokens: a larger index gets a graph.
+        layers: the layers to index; default: all but the token layer.
+        exact_tokens: an index with more tokens gets a graph for approximate search.
         quiet: show no progress.
         made_of: where the sentences come from, stored with the index.
         encode_chunks: computes the encoder's layers elsewhere, for instance on a cluster.
@@ -64,8 +64,8 @@ def build_index(
         text = _write_tokens(encoded, aside, chosen, quiet)
         if text.num_tokens == 0:
             raise InputError(
-                f"{out}: there is nothing to index; the text has no tokens, or its first sentence "
-                f"is longer than --tokens allows"
+                f"{out}: nothing to index; the text has no tokens, or its first sentence is longer "
+                f"than --tokens allows"
             )
         is_exact = text.num_tokens <= exact_tokens
         _write_words(encoder, text.words, aside)
@@ -98,7 +98,7 @@ def index_texts(
     quiet: bool = False,
     encode_chunks: EncodeChunks | None = None,
 ) -> IndexReport:
-    """``build_index`` for the text of files and folders, or its first ``max_tokens`` tokens."""
+    """``build_index`` for files and folders of text, or its first ``max_tokens`` tokens."""
     sentences = first_tokens(read_sentences(texts, pretokenized, out), max_tokens)
     facts = text_facts(texts, max_tokens, pretokenized)
     return build_index(
@@ -113,7 +113,7 @@ def _check_layers(encoder: Encoder, layers: Sequence[int] | None) -> list[int]:
         if not 0 <= layer < number:
             raise InputError(f"{encoder.name} has layers 0 to {number - 1}, not {layer}")
     if not chosen:
-        raise InputError("an index needs at least one layer")
+        raise InputError("an index needs at least one layer, got none; name layers such as 1,2")
     return chosen
 
 
@@ -129,7 +129,7 @@ def _encode_here(encoder: Encoder) -> EncodeChunks:
 
 
 def _write_tokens(encoded: EncodedChunks, out: Path, layers: list[int], quiet: bool) -> _Text:
-    """One pass over the text, one chunk in memory."""
+    """One pass over the text, with one chunk in memory at a time."""
     words: Counter[str] = Counter()
     starts, places, dim = [0], [np.zeros((0, 2), dtype=np.int32)], 0
     with ExitStack() as files, meter("indexing", "tokens", None, quiet) as progress:
@@ -152,7 +152,7 @@ def _write_tokens(encoded: EncodedChunks, out: Path, layers: list[int], quiet: b
 
 
 def _write_words(encoder: Encoder, words: Counter[str], out: Path) -> None:
-    """The commonest words by themselves, at the layer that sees no context."""
+    """Write the token-layer vectors of the most common words."""
     commonest = [word for word, _ in words.most_common(MAX_WORDS)]
     vectors = [
         array[0, 0] for part in chunks(commonest) for array in encoder.layers([[w] for w in part])

@@ -25,7 +25,7 @@ class Pair(NamedTuple):
     similarity: tuple[float, ...]
     """Cosine at each layer."""
     static: float
-    """Cosine of the static vectors: 1 by definition, or as given in a file."""
+    """Cosine of the static vectors: 1 by definition, or computed from a file of vectors."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Comparison:
 def compare_occurrences(
     encoder: Encoder, word: str, sentences: Sequence[str], vectors: StaticVectors | None = None
 ) -> Comparison:
-    """Cosine similarity of every two occurrences of ``word``, layer by layer."""
+    """Cosine similarity of every pair of occurrences of ``word``, layer by layer."""
     if len(sentences) < 2:
         raise InputError(f"give at least two sentences with {word!r}, got {len(sentences)}")
     occurrences = [find_word(word, sentence) for sentence in sentences]

@@ -1,7 +1,7 @@
 """A first look: the same word in two senses has two vectors.
 
-The two pairs of sentences are the ones in the README and in the paper's Table 4. The sentences
-beside them were written down before any model had been run on them, and stay as they are.
+The two pairs of sentences are those of the README and of the paper's Table 4. The other sentences
+were written before any model had been run on them, and must not be changed.
 """
 
 from dataclasses import dataclass
@@ -68,9 +68,9 @@ class CaseResult:
 
     case: Case
     apart: tuple[float, ...]
-    """Between the two occurrences."""
+    """Similarity of the two occurrences."""
     alike: tuple[tuple[float, ...], tuple[float, ...]]
-    """Between each occurrence and the sentences of its sense."""
+    """Similarity of each occurrence to the sentences with the same sense."""
 
 
 @dataclass(frozen=True)

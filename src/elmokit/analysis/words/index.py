@@ -2,14 +2,15 @@
 
 INDEX/index.json         what it is, of which model and of which text
       layer-K.f16        (N, D) float16, unit length: every token at layer K
-      layer-K.usearch    a graph over them, for corpora too large to look at every token
+      layer-K.usearch    a graph over them, for corpora too large for exact search
       sentences.txt, sentences.npy       the text, and the byte where each sentence starts
-      tokens.npy         (N, 2): the sentence and the place of each token
-      words.txt, words.npy       the commonest words and their token-layer vectors
-      SHA256SUMS         what ``elmokit verify INDEX`` compares
+      tokens.npy         (N, 2): the sentence and the position of each token
+      words.txt, words.npy       the most common words and their token-layer vectors
+      SHA256SUMS         the checksums that ``elmokit verify INDEX`` compares
 
-All are memory-mapped. Up to five million tokens are searched exactly (0.2 s per million); beyond
-that usearch's graph (HNSW over 8-bit vectors) proposes and the float16 vectors decide.
+All files are memory-mapped. Up to five million tokens are searched exactly (0.2 s per million).
+Larger indexes use usearch's graph (HNSW over 8-bit vectors) to find candidates, which are ranked by
+their float16 vectors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,18 +35,18 @@ from elmokit.text.static_vectors import StaticVectors
 FORMAT = "elmokit-index"
 VERSION = 1
 PROPOSALS = 20
-"""Candidates that the graph gives for each neighbour that is wanted."""
+"""Candidates to take from the graph for each requested neighbour."""
 
 
 class Neighbour(NamedTuple):
-    """An occurrence in the index, and its cosine similarity to the one asked about."""
+    """An occurrence in the index, and its cosine similarity to the query."""
 
     similarity: float
     occurrence: Occurrence
 
 
 class IndexFacts(NamedTuple):
-    """What index.json says."""
+    """The contents of index.json."""
 
     encoder: str
     """The name of the model."""
@@ -53,20 +54,20 @@ class IndexFacts(NamedTuple):
     layer_names: list[str]
     """All layers of the model."""
     layers: list[int]
-    """Those that are indexed."""
+    """The layers that are indexed."""
     dim: int
     num_tokens: int
     num_sentences: int
     is_exact: bool
-    """Every token is searched; else there is a graph."""
+    """Whether every token is searched; otherwise there is a graph."""
     made_of: dict[str, Any] = {}  # noqa: RUF012  never changed
-    """Which text."""
+    """The text that was indexed."""
     format: str = FORMAT
     version: int = VERSION
 
 
 def text_facts(texts: Sequence[str], max_tokens: int | None, pretokenized: bool) -> dict[str, Any]:
-    """What index.json says of the text that was indexed."""
+    """The description, in index.json, of the text that was indexed."""
     return {"texts": list(texts), "max_tokens": max_tokens, "pretokenized": pretokenized}
 
 
@@ -106,7 +107,7 @@ class OccurrenceIndex:
         max_tokens: int | None = None,
         pretokenized: bool = False,
     ) -> bool:
-        """Was it made with this model, from exactly these texts?"""
+        """Whether it was made with this model from exactly these texts."""
         is_same_text = self.facts.made_of == text_facts(texts, max_tokens, pretokenized)
         return is_same_text and self.facts.fingerprint == encoder.fingerprint
 
@@ -117,7 +118,7 @@ class OccurrenceIndex:
 
     @cached_property
     def words(self) -> StaticVectors:
-        """One vector per word, from the layer that sees no context: the static neighbours."""
+        """The token-layer vectors of the most common words, for static neighbours."""
         with self._damage_said_plainly():
             words = (self.path / "words.txt").read_text(encoding="utf-8").split("\n")[:-1]
             vectors = _load_array(self.path / "words.npy", len(words)).astype(np.float32)
@@ -126,7 +127,7 @@ class OccurrenceIndex:
     def neighbours(
         self, encoder: Encoder, occurrence: Occurrence, layer: int | None = None, number: int = 5
     ) -> list[Neighbour]:
-        """The nearest occurrences at a layer (default: the top), the sentence itself left out.
+        """The nearest occurrences at a layer (default: the top), except in the sentence itself.
 
         A sentence that the text repeats is listed once.
         """
@@ -141,7 +142,7 @@ class OccurrenceIndex:
             raise InputError(f"{self.path}: holds layers {known}, not {layer}; index it again")
         with self._damage_said_plainly():
             query = unit(encoder.layers([occurrence.tokens])[0][layer, occurrence.place][None])[0]
-        # The sentence itself, and others, may occur in the text more than once; then look further.
+        # Repeated sentences are dropped, so more candidates may be needed.
         found: dict[tuple[tuple[str, ...], int], Neighbour] = {}
         wanted = number
         while len(found) < number and wanted <= 64 * number:
@@ -167,7 +168,7 @@ class OccurrenceIndex:
 
     @contextmanager
     def _damage_said_plainly(self) -> Iterator[None]:
-        """An index is mapped, not read: numbers that do not fit are met only in use."""
+        """An index is memory-mapped, so damage may show only when it is used."""
         try:
             yield
         except (IndexError, TypeError, ValueError, FileNotFoundError, MemoryError) as error:
@@ -203,7 +204,7 @@ class OccurrenceIndex:
         file = self.path / f"layer-{layer}.usearch"
         try:
             graph = usearch_module().Index.restore(str(file), view=True)
-        except (RuntimeError, ValueError):  # usearch has no one type for it
+        except (RuntimeError, ValueError):  # usearch raises either
             graph = None
         if graph is None:
             raise InputError(f"{file}: missing or damaged; make the index again")
@@ -236,7 +237,7 @@ def _load_array(file: Path, length: int) -> npt.NDArray[Any]:
 
 
 def map_layer(path: Path, layer: int, facts: IndexFacts) -> npt.NDArray[np.float16]:
-    """(N, D), the vectors of one layer, in memory only where they are looked at."""
+    """(N, D): the vectors of one layer, memory-mapped."""
     file = path / f"layer-{layer}.f16"
     shape = (facts.num_tokens, facts.dim)
     if not file.is_file() or file.stat().st_size != 2 * shape[0] * shape[1]:
@@ -245,7 +246,7 @@ def map_layer(path: Path, layer: int, facts: IndexFacts) -> npt.NDArray[np.float
 
 
 def usearch_module() -> Any:
-    """``usearch.index``, or the error that names its extra."""
+    """The module ``usearch.index``; raises an error that names the extra if it is missing."""
     try:
         import usearch.index
     except ImportError:

@@ -1,4 +1,4 @@
-"""Table 4: the nearest neighbours of a word in its context, beside those of its static vector."""
+"""Table 4: the nearest neighbours of a word in its context and of its static vector."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class ContextNeighbours:
     neighbours: tuple[Neighbour, ...]
     static_source: str
     static: tuple[StaticNeighbour, ...] | None
-    """None: there is no static vector for this word."""
+    """None if the word has no static vector."""
 
 
 def context_neighbours(
@@ -40,8 +40,8 @@ def context_neighbours(
 ) -> ContextNeighbours:
     """The nearest neighbours of the word between asterisks in ``sentence``.
 
-    ``layer``: default the top one of the index. ``static``: a file of static vectors; without it
-    the model's token layer takes their place, as it sees the word alone.
+    ``layer``: default: the top layer of the index. ``static``: a file of static vectors; without
+    it the model's token layer, which does not depend on the context, is used.
     """
     occurrence = find_marked(sentence)
     found = index.neighbours(encoder, occurrence, layer, number)

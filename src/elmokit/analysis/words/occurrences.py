@@ -14,7 +14,7 @@ _MARKED = re.compile(r"\*(\S(?:[^*]*\S)?)\*")
 
 
 class Occurrence(NamedTuple):
-    """A token that is looked at, and the sentence around it."""
+    """A token and the sentence around it."""
 
     tokens: list[str]
     place: int
@@ -50,7 +50,7 @@ def find_marked(sentence: str) -> Occurrence:
 
 
 def find_word(word: str, sentence: str) -> Occurrence:
-    """The occurrence of ``word`` in a sentence, in any case; the marked one if there are several.
+    """The occurrence of ``word`` in a sentence, ignoring case; the marked one if there are several.
 
     >>> find_word("apple", "I like Apple.").place
     2
@@ -96,7 +96,7 @@ def parse_layer(text: str, encoder: Encoder) -> int | str:
 
 
 def layer_name(layer: int | str, encoder: Encoder) -> str:
-    """What tables call it."""
+    """The layer's name in tables."""
     if isinstance(layer, int):
         return encoder.layer_names[layer]
     return "mean of the LSTM layers" if layer == LSTM_LAYERS else "mean of all layers"
@@ -111,13 +111,13 @@ def one_layer(layers: Floats, layer: int | str) -> Floats:
 
 
 def vectors_at(encoder: Encoder, occurrences: Sequence[Occurrence], layer: int | str) -> Floats:
-    """(N, D): each occurrence at one layer or mean of layers, some sentences at a time."""
+    """(N, D): each occurrence at one layer or mean of layers, computed in batches."""
     parts = [one_layer(occurrence_vectors(encoder, some), layer) for some in chunks(occurrences)]
     return np.concatenate(parts)
 
 
 def cosine(one: Floats, other: Floats) -> Floats:
-    """Over the last axis; 0 where either has no length."""
+    """Cosine similarity over the last axis; 0 if either vector is zero."""
     norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
     products = (one * other).sum(axis=-1)
     return np.asarray(np.divide(products, norms, out=np.zeros_like(products), where=norms > 0))

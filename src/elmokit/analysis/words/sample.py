@@ -9,7 +9,7 @@ import numpy as np
 from elmokit.analysis.words.occurrences import Occurrence
 
 MAX_TYPES = 2_000_000
-"""Distinct words that are counted at once; beyond it, those seen once are forgotten."""
+"""The maximum number of distinct words counted; beyond it, words seen once are dropped."""
 
 
 class WordSample(NamedTuple):
@@ -18,16 +18,16 @@ class WordSample(NamedTuple):
     num_found: int
     """How often it occurs."""
     occurrences: list[Occurrence]
-    """All of them, or a sample drawn at random, in the order of the text."""
+    """All occurrences or a random sample of them, in the order of the text."""
 
 
 def sample_occurrences(
     sentences: Iterable[Sequence[str]], words: Iterable[str], limit: int, seed: int = 0
 ) -> dict[str, WordSample]:
-    """At most ``limit`` occurrences of each word, in any case, each as likely as any other.
+    """A uniform sample of at most ``limit`` occurrences of each word, ignoring case.
 
-    What is drawn of a word depends on the text, the seed and that word alone. Memory is bounded by
-    the sample: the text is read once, sentence by sentence.
+    The sample of a word depends only on the text, the seed and that word. Memory is bounded by the
+    sample: the text is read once, sentence by sentence.
     """
     drawn = {word.casefold(): _Reservoir(word.casefold(), limit, seed) for word in words}
     for sentence in sentences:
@@ -61,7 +61,7 @@ class _Reservoir:
 
 
 def count_words(sentences: Iterable[Sequence[str]]) -> dict[str, int]:
-    """How often each word occurs, in any case; of a huge text, words seen once may be left out."""
+    """How often each word occurs, ignoring case; in a huge text, words seen once may be dropped."""
     counts: dict[str, int] = {}
     for sentence in sentences:
         for token in sentence:

@@ -39,13 +39,13 @@ class SenseMap:
     occurrences: tuple[SensedOccurrence, ...]
     points: npt.NDArray[np.float64]  # (N, 2)
     explained: tuple[float, float]
-    """Share of the variance that each axis holds."""
+    """Share of the variance that each axis explains."""
     num_found: int
-    """Occurrences there were; ``occurrences`` are those that are drawn."""
+    """Number of occurrences found; ``occurrences`` holds those that are drawn."""
 
 
 def read_occurrences(data: Path, word: str, texts: Sequence[str] = ()) -> list[SensedOccurrence]:
-    """The occurrences of ``word`` in SemCor (in ``data``, with wordnet30) and in further text."""
+    """The occurrences of ``word`` in SemCor (in ``data``, with wordnet30) and in other texts."""
     wordnet = read_wordnet(data / "wordnet30")
     found = [
         occurrence._replace(sense=sense_name(occurrence.sense, wordnet))
@@ -63,7 +63,7 @@ def read_occurrences(data: Path, word: str, texts: Sequence[str] = ()) -> list[S
 
 
 def sense_name(key: str, wordnet: WordNet) -> str:
-    """A key as people say it: play%1:10:01:: is "play, noun 1"."""
+    """A readable name of a sense key: play%1:10:01:: is "play, noun 1"."""
     if key == NO_SENSE:
         return key
     lemma, pos = lemma_of(key), part_of_speech(key)
@@ -105,7 +105,8 @@ def sense_map(
     """The first two principal components of the occurrences at a layer (default: the top)."""
     layer = len(encoder.layer_names) - 1 if layer is None else layer
     if not 0 <= layer < len(encoder.layer_names):
-        raise InputError(f"{encoder.name} has layers 0 to {len(encoder.layer_names) - 1}")
+        top = len(encoder.layer_names) - 1
+        raise InputError(f"{encoder.name} has layers 0 to {top}, not {layer}")
     if len(occurrences) < 3:
         raise InputError(
             f"{word!r} occurs {len(occurrences)} times; a map needs at least 3 occurrences"
@@ -124,7 +125,7 @@ def sense_map(
 
 
 def _thinned(occurrences: Sequence[SensedOccurrence]) -> list[SensedOccurrence]:
-    """At most MAX_OCCURRENCES; those with a sense are kept before those without."""
+    """At most ``MAX_OCCURRENCES``; those with a sense are kept first."""
     sensed = [occurrence for occurrence in occurrences if occurrence.sense != NO_SENSE]
     others = [occurrence for occurrence in occurrences if occurrence.sense == NO_SENSE]
     sensed = evenly(sensed, MAX_OCCURRENCES)
@@ -134,7 +135,7 @@ def _thinned(occurrences: Sequence[SensedOccurrence]) -> list[SensedOccurrence]:
 def principal_components(
     vectors: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], tuple[float, float]]:
-    """(N, 2) and the shares of variance; the largest entry of each axis points up."""
+    """(N, 2) and the shares of variance; signs make the largest entry of each axis positive."""
     centred = vectors - vectors.mean(axis=0)
     _, lengths, axes = np.linalg.svd(centred, full_matrices=False)
     if len(axes) < 2:
@@ -161,7 +162,7 @@ def sense_map_picture(result: SenseMap) -> Picture:
 
 
 def sense_map_table(result: SenseMap) -> Table:
-    """Each sense, how often, and one sentence of it."""
+    """One row per sense: its number of occurrences and an example."""
     first: dict[str, Occurrence] = {}
     counts: dict[str, int] = {}
     for occurrence, sense in result.occurrences:

@@ -1,4 +1,4 @@
-"""Plain text, or sentences already split, as lists of tokens: what indexes and maps are made of."""
+"""Reads raw or pretokenized text files as lists of tokens, for indexes and maps."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ from elmokit.text.tokenize import words
 MAX_LINE_BYTES = 100_000
 MAX_DOCUMENT_BYTES = 64_000
 MAX_SENTENCE_TOKENS = 400
-"""Longer sentences are no sentences; they are cut, as ``elmokit prepare`` does."""
+"""Longer sentences are cut, as in ``elmokit prepare``."""
 
 
 def read_sentences(
     texts: Sequence[str], pretokenized: bool = False, leave_out: Path | None = None
 ) -> Iterator[list[str]]:
-    """Sentences of files, folders and archives, in order; at bounded memory.
+    """Sentences of files and folders, in order, with bounded memory.
 
     ``pretokenized``: one sentence per line, tokens separated by spaces. ``leave_out``: a folder
     inside ``texts`` that is not read, such as the index made from them.
@@ -29,7 +29,7 @@ def read_sentences(
 def read_named_sentences(
     texts: Sequence[str], pretokenized: bool = False, leave_out: Path | None = None
 ) -> Iterator[tuple[str, list[str]]]:
-    """The same, each with the name of the file it stands in."""
+    """The same, each with the name of its file."""
     splitter = SentenceSplitter.default()
     broken: dict[str, str] = {}
     for source in find_sources(texts, leave_out):
@@ -49,7 +49,7 @@ def read_named_sentences(
 
 
 def first_tokens(sentences: Iterable[list[str]], number: int | None) -> Iterator[list[str]]:
-    """Whole sentences, at most ``number`` tokens of them; None: all.
+    """The first whole sentences with at most ``number`` tokens in total; None: all.
 
     >>> list(first_tokens([["a", "b"], ["c"], ["d", "e"]], 4))
     [['a', 'b'], ['c']]
@@ -65,10 +65,10 @@ def first_tokens(sentences: Iterable[list[str]], number: int | None) -> Iterator
 def corpus_of(
     text: str, pretokenized: bool = False, max_tokens: int | None = None
 ) -> Callable[[], Iterator[list[str]]]:
-    """A corpus that can be read again: each call starts at its beginning."""
+    """A corpus that can be read several times: each call starts from the beginning."""
     if text == "-":
         raise InputError("standard input can be read only once; name a file or folder")
-    find_sources([text])  # a missing file is refused now, not after the other was read
+    find_sources([text])  # reports a missing file now, not after the other corpus was read
     return lambda: first_tokens(read_sentences([text], pretokenized), max_tokens)
 
 

@@ -4,8 +4,8 @@
                    indexes_target_token indexes_target_sentence
     clusters.csv   identifier cluster
 
-Offsets are START:END in characters of ``context``. Despite the suffix these files have tabs and no
-quotes (https://www.ims.uni-stuttgart.de/data/wugs).
+Offsets are START:END in characters of ``context``. Despite their suffix, these files use tabs and
+no quotes (https://www.ims.uni-stuttgart.de/data/wugs).
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ NOTHING = "-"
 
 
 class Usage(NamedTuple):
-    """An occurrence of a word, and where it is from."""
+    """An occurrence of a word and its origin."""
 
     lemma: str
     grouping: str
@@ -63,7 +63,7 @@ def write_clusters(path: Path, identifiers: Sequence[str], labels: Iterable[int]
 
 
 def is_uses_file(path: Path) -> bool:
-    """Does it begin as a file of usages does?"""
+    """Whether the file begins like a file of usages."""
     if not path.is_file() or path.suffix not in (".csv", ".tsv"):
         return False
     first = next((line for _, line in read_lines(path)), "")
@@ -87,7 +87,7 @@ def read_uses(path: Path) -> list[Usage]:
 
 
 def read_clusters(path: Path) -> dict[str, str]:
-    """Cluster by identifier."""
+    """The cluster of each identifier."""
     lines = read_lines(path)
     _, first = next(lines, (1, ""))
     if first.split("\t")[:2] != list(CLUSTERS_HEADER):
@@ -122,11 +122,11 @@ def _span(text: str, context: str, where: str) -> tuple[int, int]:
     start, _, end = text.strip().partition(":")
     if start.isdigit() and end.isdigit() and int(start) < int(end) <= len(context):
         return int(start), int(end)
-    raise InputError(f"{where}: {text!r} is no START:END within the context")
+    raise InputError(f"{where}: {text!r} is not a START:END within the context")
 
 
 def _occurrence(sentence: str, start: int, end: int, where: str) -> Occurrence:
-    """Of the token that has the first character of the target; text with spaces stays as it is."""
+    """The token that contains the first character of the target; pretokenized text is kept."""
     is_tokenised = " ." in sentence or " ," in sentence
     tokens = _at_spaces(sentence) if is_tokenised else tokenize(sentence)
     overlaps = align(tokens, [(start, end)])

@@ -6,7 +6,7 @@
 
 Every dataset has the attribute ``original_id``, the first word of its FASTA header. Datasets are
 numbered in the order of the input, as with bio_embeddings' ``simple_remapping``, because the
-checksums it used otherwise cannot name two equal sequences.
+default, checksums, would give equal sequences the same name.
 """
 
 import csv
@@ -38,7 +38,7 @@ def write_bio_embeddings(
     batch_tokens: int = BATCH_TOKENS,
     progress: Meter | None = None,
 ) -> int:
-    """Write the three files; the number of residues. A run that is killed leaves no folder."""
+    """Write the three files and return the number of residues; a killed run leaves no folder."""
     require_replaceable(folder, MAPPING, "embeddings")
     waiting: deque[Item] = deque()
 

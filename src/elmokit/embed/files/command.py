@@ -28,7 +28,7 @@ from elmokit.weights.names import DEFAULT_MODEL, ModelName
 from elmokit.weights.native import write_native
 
 SETTLING_SENTENCES = 200
-"""As many of a file as a warm start is made from; more would hardly change it."""
+"""Sentences of a file used for a warm start; more would hardly change it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EmbedOptions:
 
 
 def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
-    """Write the vectors of all inputs to ``out``; a line about what was written."""
+    """Write the vectors of all inputs to ``out``; return a summary line."""
     if options.bio_embeddings:
         return _run_bio_embeddings(inputs, out, options)
     require_suffix(out)
@@ -103,7 +103,7 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
 
 
 def require_intact(model: ModelName) -> None:
-    """Refuse a model whose files differ from their checksums, or that carries none."""
+    """Reject a model whose files differ from their checksums, or that has none."""
     if check_stored(model).num_files is None:
         raise InputError(
             f"--verify: {model or DEFAULT_MODEL} carries no checksums to compare with; a copy made "
@@ -122,14 +122,14 @@ def _load_for(options: EmbedOptions) -> Embedder:
     )
     if options.protein and "language" in elmo.pretrained.card:
         raise InputError(
-            f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, which knows "
-            f"nothing of proteins; give a protein model such as SeqVec with --model"
+            f"--protein: {elmo.name} is a model of {elmo.pretrained.card['language']}, not of "
+            f"proteins; give a protein model such as SeqVec with --model"
         )
     return elmo
 
 
 def _run_bio_embeddings(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
-    """A folder as bio_embeddings wrote it; layers and pooling are fixed by its files."""
+    """Write a folder as bio_embeddings did; its layout determines layers and pooling."""
     if not options.protein:
         raise InputError("--bio-embeddings is a layout for proteins: add --protein")
     if options.layers is not None or options.pool is not None:
@@ -138,7 +138,7 @@ def _run_bio_embeddings(inputs: Sequence[str], out: Path, options: EmbedOptions)
             "leave out --layers and --pool"
         )
     if options.resume:
-        raise InputError("--bio-embeddings: a run cannot be resumed; leave out --resume")
+        raise InputError("--bio-embeddings runs cannot be resumed; leave out --resume")
     require_sources(inputs)
     require_replaceable(out, MAPPING, "embeddings")
     elmo = _load_for(options)
@@ -157,7 +157,7 @@ def _run_bio_embeddings(inputs: Sequence[str], out: Path, options: EmbedOptions)
 def run_convert(
     model: str | Path, out: Path, *, to: str | None, float16: bool, settle_on: str | None
 ) -> str:
-    """Write ``model`` to ``out`` in another format; a line about what was written.
+    """Write ``model`` to ``out`` in another format; return a summary line.
 
     ``settle_on``: a file with one sentence per line, or "english" for the built-in sentences.
     """
@@ -175,7 +175,7 @@ def run_convert(
     if target == "native":
         write_native(pretrained, out, "float16" if float16 else "float32")
     elif float16:
-        raise InputError("--float16 belongs to the native format; add --format native")
+        raise InputError("--float16 needs the native format; add --format native")
     else:
         write_bilm_tf(pretrained, out)
     return f"{out}: written as {target}"

@@ -10,13 +10,13 @@ from elmokit.text.sources import can_be_read_twice, open_source, read_lines
 def read_fasta(
     inputs: Sequence[str], *, id_field: int | None = 1, split_char: str = "|"
 ) -> Iterator[Item]:
-    """Sequences in upper case under their ids, plain or gzipped.
+    """Read sequences, in upper case and by id, from plain or gzipped files.
 
-    The id is field ``id_field`` (from 0) of the header split at ``split_char``, so that
+    The id is field ``id_field`` (counted from 0) of the header split at ``split_char``, so that
     ``>sp|P69905|HBA_HUMAN`` is P69905; -1 takes the whole header, None its first word.
     """
     if not split_char:
-        raise InputError("--split-char is empty; give what separates the fields, or use --id -1")
+        raise InputError("--split-char is empty; give the separator of the fields, or use --id -1")
     seen: set[str] = set()
     for name in inputs:
         for header, number, sequence in _records(name):
@@ -31,7 +31,7 @@ def read_fasta(
 
 
 def count_proteins(inputs: Sequence[str]) -> int | None:
-    """Count the records of FASTA files; None where an input can be read only once."""
+    """Count the records of FASTA files; None if an input can be read only once."""
     if not can_be_read_twice(inputs):
         return None
     total = 0

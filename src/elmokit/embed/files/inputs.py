@@ -7,7 +7,7 @@ from elmokit.text.sources import can_be_read_twice, open_source, read_lines, req
 
 
 class Item(NamedTuple):
-    """One sentence (or protein) on its way to a file of vectors."""
+    """One sentence (or protein) whose vectors are to be written."""
 
     key: str
     text: str
@@ -15,7 +15,7 @@ class Item(NamedTuple):
 
 
 def read_sentences(inputs: Sequence[str], *, pretokenized: bool) -> Iterator[Item]:
-    """Number the lines of all inputs from 0, blank ones too: line i of the text has key i."""
+    """Number the lines of all inputs from 0, including blank ones: line i has key i."""
     from elmokit.text.tokenize import tokenize
 
     lines = (line for name in inputs for _, line in read_lines(name))
@@ -26,7 +26,7 @@ def read_sentences(inputs: Sequence[str], *, pretokenized: bool) -> Iterator[Ite
 
 
 def count_lines(inputs: Sequence[str]) -> int | None:
-    """How many lines there will be; None where an input can be read only once."""
+    """The number of lines; None if an input can be read only once."""
     require_sources(inputs)
     if not can_be_read_twice(inputs):
         return None

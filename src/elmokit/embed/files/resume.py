@@ -1,11 +1,11 @@
-"""``elmokit embed --resume``: vectors are kept beside OUT, window by window, until it is whole.
+"""``elmokit embed --resume``: vectors are kept beside OUT, window by window, until it is complete.
 
-    .OUT.resume/settings.json     what decides the vectors: a run with other settings is refused
+    .OUT.resume/settings.json     all that determines the vectors; other settings are rejected
                 000000.window     a JSON line (checksums and shapes), then the numbers in float32
 
-A window is what a stream of vectors computes at once, so a run that continues computes the same
-batches as one that was never stopped, and OUT is the same to the bit. OUT itself is written at the
-end, from the windows: none of its formats can be appended to safely after a kill.
+A window is what a stream of vectors computes at once, so a resumed run computes the same batches as
+an uninterrupted one, and OUT is bit-identical. OUT itself is written at the end, from the windows,
+because none of its formats can safely be appended to after a kill.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def embed_resumably(
     start: Start = "fresh",
     batch_tokens: int = BATCH_TOKENS,
 ) -> int:
-    """``embed_to_file`` that continues where a killed run stopped; the number of tokens.
+    """``embed_to_file`` that resumes where a killed run stopped; returns the number of tokens.
 
     ``read_items`` is called twice: to compute, and to write.
     """
@@ -78,12 +78,12 @@ def embed_resumably(
 
 
 class KeptWindows:
-    """The windows of one output that are computed; each file is whole or absent."""
+    """The computed windows of one output; each file is complete or absent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.num_windows = 0
-        """Of this run, in order: kept from an earlier one or written by this one."""
+        """Windows of this run so far, kept from an earlier run or written by this one."""
 
     def has(self, number: int, window: Sequence[Sequence[str]]) -> bool:
         """Whether the vectors of exactly this window are kept, and intact."""
@@ -108,12 +108,12 @@ class KeptWindows:
                 file.write(array.tobytes())
 
     def vectors(self) -> Iterator[Array]:
-        """Of every sentence of all windows, in order."""
+        """The vectors of every sentence of all windows, in order."""
         for number in range(self.num_windows):
             read = self._read(number)
             if read is None:
                 raise InputError(
-                    f"{self._path(number)}: has changed while it was read; run the same command "
+                    f"{self._path(number)}: changed while it was being read; run the same command "
                     f"again"
                 )
             header, numbers = read
@@ -127,7 +127,7 @@ class KeptWindows:
         return self.folder / f"{number:06d}.window"
 
     def _read(self, number: int) -> tuple[dict[str, Any], Array] | None:
-        """Header and numbers; None if there are none or they are damaged: they are made again."""
+        """Header and numbers; None if they are missing or damaged and must be computed again."""
         try:
             with self._path(number).open("rb") as file:
                 header = parse_json(file.readline(_LONGEST_HEADER))
@@ -173,8 +173,8 @@ def _require_same(folder: Path, settings: dict[str, Any], out: Path) -> None:
         old = None
     if old != settings:
         raise InputError(
-            f"{out}: was begun with another model or other options; give the same ones, or delete "
-            f"{folder} to begin again"
+            f"{out}: was started with another model or other options; give the same ones, or "
+            f"delete {folder} to start again"
         )
 
 

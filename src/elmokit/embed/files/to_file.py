@@ -1,4 +1,4 @@
-"""What ``elmokit embed`` does: sentences from files, vectors into a file, memory bounded."""
+"""What ``elmokit embed`` does: sentences from files, vectors to a file, with bounded memory."""
 
 import time
 from collections import deque
@@ -18,7 +18,7 @@ from elmokit.errors import InputError
 from elmokit.progress import Meter
 
 LAYER_NAMES = {"CNN": 0, "LSTM1": 1, "LSTM2": 2}
-"""SeqVec's names, which are good names for any model."""
+"""SeqVec's names, accepted for any model."""
 _MIX_NAMES: tuple[MixName, ...] = ("average", "sum", "top", "concat")
 
 
@@ -27,14 +27,14 @@ class Selection:
     """Which layers of each token, and whether tokens are pooled."""
 
     mix: AnyMix | None
-    """None: several layers, one above the other."""
+    """None for several layers, stacked."""
     layers: tuple[int, ...] = ()
-    """Which ones, where there is no mix; () means all."""
+    """The layers if there is no mix; () means all."""
     pool: Pooling | None = None
 
 
 def parse_selection(text: str, num_layers: int, pool: Pooling | None = None) -> Selection:
-    """``all``, the name of a mix, a layer's number, or several: ``0,2``.
+    """Parse ``all``, the name of a mix, the number of a layer, or several: ``0,2``.
 
     >>> parse_selection("0,2", num_layers=3)
     Selection(mix=None, layers=(0, 2), pool=None)
@@ -78,7 +78,7 @@ def embed_to_file(
     progress: Meter | None = None,
     kind: str | None = None,
 ) -> int:
-    """Write the vectors of all items (``kind``: see ``writing``); the number of tokens."""
+    """Write the vectors of all items and return the number of tokens; ``kind``: see ``writing``."""
     waiting: deque[Item] = deque()  # never more than one window of the stream
 
     def tokens() -> Iterator[list[str]]:
@@ -98,7 +98,7 @@ def embed_to_file(
 
 
 def note_of(progress: Meter, num_tokens: int) -> str:
-    """What is shown beside the progress."""
+    """The text shown beside the progress."""
     elapsed_seconds = max(time.monotonic() - progress.started, 1e-9)
     return f"{num_tokens / elapsed_seconds:,.0f} tokens/s"
 

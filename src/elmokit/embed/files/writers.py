@@ -1,6 +1,6 @@
 """VECTORS -> A FILE, sentence by sentence: HDF5 as AllenNLP wrote it, npz, Parquet.
 
-Nothing is held back but what a row group of Parquet needs. The file is written aside and renamed
+Only Parquet's current row group is buffered. The file is written under a temporary name and renamed
 at the end, so a run that is killed, or that fills the disk, leaves nothing half-written.
 """
 
@@ -25,11 +25,11 @@ from elmokit.files import is_full_disk, replacing_file
 Array = npt.NDArray[Any]
 ROW_GROUP_ROWS = 16384
 MOST_TOKENS_AS_ATTRIBUTE = 4000
-"""HDF5 stores attributes of up to 64 kB, 16 bytes per token; longer sentences have none."""
+"""HDF5 attributes hold at most 64 kB, at 16 bytes per token; longer sentences get none."""
 LONGEST_NPZ_KEY = 65_000
-"""Bytes of a name in a zip file, a little rounded down."""
+"""The maximum length in bytes of a name in a zip file, rounded down."""
 HDF5_SPARE_BYTES = 1 << 18
-"""Room for HDF5's own tables, beside two per cent of the file."""
+"""Space for HDF5's own tables, in addition to two percent of the file."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,26 @@ class Layout:
 
     dtype: Literal["float32", "float16"] = "float32"
     is_pooled: bool = False
-    """(..., D) per sentence, not (..., T, D)."""
+    """Whether arrays are (..., D) per sentence instead of (..., T, D)."""
     keep_sentences: bool = True
-    """Add ``sentence_to_index`` to HDF5 and npz: JSON from a sentence's text to its key (of equal
-    sentences the last one counts, as it did in AllenNLP); and each sentence's tokens: in HDF5 as
-    the attribute ``tokens`` of its dataset, in npz as ``tokens``, JSON from key to tokens."""
+    """Add ``sentence_to_index`` to HDF5 and npz: JSON from a sentence's text to its key (for equal
+    sentences the last one, as in AllenNLP). Also add each sentence's tokens: in HDF5 as the
+    attribute ``tokens`` of its dataset, in npz as ``tokens``, JSON from key to tokens."""
 
 
 class Writer(Protocol):
-    """Takes the vectors of one sentence after the other."""
+    """Writes the vectors of one sentence at a time."""
 
     def add(self, item: Item, vectors: Array) -> None:
         """Write one sentence."""
         ...
 
     def close(self) -> None:
-        """Write what is left; the file is whole afterwards."""
+        """Write the rest; the file is complete afterwards."""
         ...
 
     def abandon(self) -> None:
-        """Let go of a file that failed or is not wanted any more."""
+        """Close a file that failed or is no longer needed."""
         ...
 
 
@@ -67,7 +67,7 @@ def writing(
     layout: Layout = Layout(),  # noqa: B008  frozen
     kind: str | None = None,
 ) -> Iterator[Writer]:
-    """A writer for the format that the name of ``path`` (or ``kind``, like ".h5") asks for."""
+    """A writer for the format given by the suffix of ``path`` (or by ``kind``, like ".h5")."""
     if kind is None:
         require_suffix(path)
     with full_disk_said_plainly(path), replacing_file(path) as aside:
@@ -81,13 +81,13 @@ def writing(
 
 
 def require_suffix(path: Path) -> None:
-    """Refuse a name whose suffix is none of ours."""
+    """Reject a name with an unknown suffix."""
     if path.suffix not in _WRITERS:
         raise InputError(f"{path}: the name must end in one of {', '.join(_WRITERS)}")
 
 
 class Hdf5Writer:
-    """One dataset per sentence under its key; a slash would make groups, so it becomes _."""
+    """One dataset per sentence, named by its key; a slash, which makes groups, becomes _."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self._path = path
@@ -124,7 +124,7 @@ class Hdf5Writer:
         self._file.flush()
         size = self._file.id.get_filesize()
         self._file.close()
-        os.truncate(self._path, size)  # give back what was asked for and not used
+        os.truncate(self._path, size)  # free the reserved space that was not used
 
     def abandon(self) -> None:
         """Close the file without completing it."""
@@ -132,7 +132,7 @@ class Hdf5Writer:
             self._file.close()
 
     def _ask_for_space(self, num_bytes: int) -> None:
-        """Out of space, HDF5 cannot even close its file and crashes the process: ask before."""
+        """Reserve space in advance: if the disk is full, HDF5 crashes the process."""
         if not hasattr(os, "posix_fallocate"):
             return
         size = self._file.id.get_filesize() + num_bytes
@@ -141,7 +141,7 @@ class Hdf5Writer:
 
 
 class NpzWriter:
-    """What ``numpy.load`` reads: one array per sentence under its key."""
+    """A file for ``numpy.load``: one array per sentence, named by its key."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self._file = open(path, "wb")  # noqa: SIM115  closed in close or abandon
@@ -178,7 +178,7 @@ class NpzWriter:
                 f"{key[:40]!r}... has {len(key):,} characters, more than a name in an npz file can "
                 f"have; write .h5 or .parquet, or choose another field with --id"
             )
-        member_info = zipfile.ZipInfo(f"{key}.npy")  # its date is fixed: the same text, same file
+        member_info = zipfile.ZipInfo(f"{key}.npy")  # fixed date: reproducible files
         with self._zip.open(member_info, "w", force_zip64=True) as member:
             np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
@@ -248,7 +248,7 @@ def arrow_columns(group: list[tuple[Item, Array]], is_pooled: bool) -> dict[str,
             "position": arrow.array(positions, arrow.int32()),
             "token": arrow.array(tokens, arrow.string()),
         }
-    if not items:  # nothing at all came: a table with these columns and no rows
+    if not items:  # no input: a table with these columns and no rows
         return columns
     joined = np.concatenate([vectors for _, vectors in group], axis=-2)
     layers = [joined] if joined.ndim == 2 else list(joined)  # each (rows, D)
@@ -268,7 +268,7 @@ _WRITERS: dict[str, Callable[[Path, Layout], Writer]] = {
 
 
 class _JsonObject:
-    """A JSON object of many members, kept on disk until the end: the text may be large."""
+    """A JSON object with many members, kept on disk because it may be large."""
 
     def __init__(self) -> None:
         self._pieces: IO[str] = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115
@@ -292,13 +292,13 @@ def _encodable(token: str) -> str:
 
 @contextmanager
 def full_disk_said_plainly(path: Path) -> Iterator[None]:
-    """What ran out of space while writing ``path`` becomes one sentence."""
+    """Turn an error about a full disk while writing ``path`` into a clear message."""
     try:
         yield
     except (OSError, RuntimeError) as error:
         if is_full_disk(error):
             raise InputError(
-                f"{path}: no space is left on the disk; nothing was written, so free some or use "
-                f"--float16 or fewer --layers"
+                f"{path}: no space is left on the disk; nothing was written, so free some "
+                f"space or use --float16 or fewer --layers"
             ) from None
         raise

@@ -1,1 +1,1 @@
-"""Does a model reproduce the vectors of the program that it came from?"""
+"""Checks whether a model reproduces the vectors of the program it comes from."""

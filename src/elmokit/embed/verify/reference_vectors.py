@@ -1,4 +1,4 @@
-"""Vectors that somebody made with the old program, with the sentences they belong to."""
+"""Reads vectors that were computed with another program, and their sentences."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ class ExpectedSentence(NamedTuple):
 
 
 def read_expected(path: Path, sentences: Path | None, max_sentences: int) -> list[ExpectedSentence]:
-    """In the order they were made; ``sentences`` is the text (or FASTA) that was embedded."""
+    """Read vectors in order; ``sentences``: the text (or FASTA) that was embedded."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of expected vectors")
     texts = None if sentences is None else _read_texts(sentences)
@@ -73,7 +73,7 @@ def _read_hdf5(
 
 
 def _read_strings(path: Path) -> list[str]:
-    """The index, read by another process: in a damaged file, HDF5 looks for strings for ever."""
+    """Read the index in another process: in a damaged file, HDF5 may never return."""
     script = (
         "import sys, h5py; "
         "sys.stdout.buffer.write(h5py.File(sys.argv[1], 'r')[sys.argv[2]].asstr()[0].encode())"

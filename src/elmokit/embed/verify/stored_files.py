@@ -1,4 +1,4 @@
-"""Are the files of a model, a corpus or an index still the ones that were written?"""
+"""Checks whether the files of a model, a corpus or an index are unchanged."""
 
 import zipfile
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ _MODEL: tuple[Kind, str] = ("model", "copy or download the model again")
 
 @dataclass(frozen=True)
 class FilesReport:
-    """What was compared; damage is never here, it is an InputError."""
+    """What was compared; damage raises ``InputError`` instead."""
 
     path: Path
     kind: Kind
     num_files: int | None
-    """How many files have the recorded checksum; None where none are recorded."""
+    """How many files have the recorded checksum; None if none are recorded."""
 
     def line(self) -> str:
-        """What ``elmokit verify`` prints of it."""
+        """The line that ``elmokit verify`` prints."""
         if self.num_files is not None:
             noun = "file" if self.num_files == 1 else "files"
             return f"files      {self.num_files} {noun} of the {self.kind} as {FILE_NAME} says"

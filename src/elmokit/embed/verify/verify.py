@@ -1,7 +1,7 @@
-"""What somebody migrating needs to trust us: statistics, a checksum, and the old program's vectors.
+"""Checks for users who migrate: statistics, a checksum, and a comparison with the old vectors.
 
-The old programs carried their state from batch to batch without saying so, so the comparison
-tries a fresh state and the ways of carrying it, and reports the one that agrees.
+The old programs silently carried their state from batch to batch, so the comparison tries a fresh
+state and several ways of carrying it, and reports the one that agrees.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from elmokit.errors import InputError
 from elmokit.weights.info import ModelInfo, checksum, info
 
 BATCH_SIZES = (64, 32, 16, 128, 1)
-"""What the old programs ran with: AllenNLP, simple_elmo, bilm-tf's examples, one by one."""
+"""Batch sizes of the old programs: AllenNLP, simple_elmo, bilm-tf's examples, one by one."""
 MAX_SENTENCES = 256
 MAX_BATCH_TOKENS = 50_000
 """A batch padded to more than this is not tried: proteins can be thousands of tokens long."""
@@ -63,13 +63,13 @@ class VerifyReport:
     layers: tuple[LayerStatistics, ...]
     expected: Path | None
     num_sentences: int
-    """Sentences compared, where there were expected vectors."""
+    """Sentences compared, if there were expected vectors."""
     agreements: tuple[Agreement, ...]
     """One for each way of keeping state that was tried, best first."""
 
     @property
     def is_good(self) -> bool:
-        """Nothing to compare with, or the expected vectors are ours."""
+        """Whether the expected vectors, if any, agree with ours."""
         return self.expected is None or self.agreements[0].is_agreement
 
     def lines(self) -> list[str]:
@@ -162,7 +162,7 @@ def _compare(elmo: Embedder, recorded: Sequence[ExpectedSentence]) -> list[Agree
 
 
 def _states(elmo: Embedder, tokens: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Vectors]]]:
-    """Ways of keeping state, likeliest first; those too large for memory are left out."""
+    """Ways of keeping state, most likely first; those too large for memory are left out."""
     yield "fresh state", elmo.layers(tokens)
     if elmo.pretrained.settled is not None:
         yield "settled state", elmo.layers(tokens, start="settled")
@@ -184,7 +184,7 @@ def _carried(
     size: int,
     warmed: Literal["none", "first", "every"] = "none",
 ) -> list[Vectors]:
-    """Rows keep their place; ``warmed``: batches that ran once before, as simple_elmo does it."""
+    """Carry state row by row; ``warmed``: batches that are run once before, as in simple_elmo."""
     state = elmo.bilm.zero_state(size)
     layers: list[Vectors] = []
     for start in range(0, len(tokens), size):
@@ -218,8 +218,8 @@ def _candidates(elmo: Embedder, recorded: Sequence[ExpectedSentence]) -> list[tu
         ]
         return single + [(f"layer {number}", _layer(number)) for number in range(num_layers)]
     raise InputError(
-        f"{recorded[0].key!r} of the expected vectors has shape {shape}, but this model makes "
-        f"{num_layers} layers of (tokens, {dim}); it is another model's"
+        f"{recorded[0].key!r} of the expected vectors has shape {shape}, but this model has "
+        f"{num_layers} layers of (tokens, {dim}); compare with vectors of this model"
     )
 
 
@@ -240,7 +240,7 @@ def _difference(
         if found.shape != one.vectors.shape:
             raise InputError(
                 f"{one.key!r} of the expected vectors has shape {one.vectors.shape}, "
-                f"but {found.shape} was expected; it is another model's"
+                f"but {found.shape} was expected; compare with vectors of this model"
             )
         if found.size:
             apart = found.astype(np.float64) - one.vectors

@@ -1,1 +1,1 @@
-"""The inner loops of an LSTM layer: plain PyTorch, and the same in C where there is a compiler."""
+"""The inner loops of an LSTM layer, in PyTorch and (if there is a compiler) in C."""

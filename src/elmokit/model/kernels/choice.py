@@ -1,4 +1,4 @@
-"""Which precision a user's name stands for on this machine."""
+"""Resolves the name of a precision, such as ``auto``, on this machine."""
 
 from typing import Literal
 
@@ -13,17 +13,16 @@ PrecisionName = Precision | Literal["auto"]
 
 
 def require_precision(name: str) -> None:
-    """Refuse an unknown precision before any work is done."""
+    """Reject an unknown precision before any work is done."""
     if name not in (*PRECISIONS, "auto"):
         raise InputError(f"precision must be {', '.join(PRECISIONS)} or auto, got {name!r}")
 
 
 def usable_precision(name: str, device: torch.device) -> Precision:
-    """``auto`` is the precision in which this processor multiplies fastest.
+    """The precision of that name; ``auto`` is the fastest one on this processor.
 
-    That is bfloat16 where there are instructions for it, int8 on other CPUs with AVX2 where a C
-    compiler has made the kernel, and float32 everywhere else: PyTorch alone multiplies narrow
-    numbers more slowly there.
+    That is bfloat16 if there are instructions for it, int8 on other CPUs with AVX2 if a C compiler
+    is available, and otherwise float32, because PyTorch alone multiplies narrow types more slowly.
     """
     require_precision(name)
     if name == "auto":
@@ -35,7 +34,7 @@ def usable_precision(name: str, device: torch.device) -> Precision:
 
 
 def describe_auto(device: torch.device) -> str:
-    """What ``auto`` is on this machine, and why."""
+    """What ``auto`` means on this machine, and why."""
     chosen = usable_precision("auto", device)
     reasons: dict[Precision, str] = {
         "bfloat16": "multiplied in hardware",

@@ -1,7 +1,7 @@
 """The loop over the steps of one LSTM layer, without gradients: in C or in PyTorch.
 
-Steps of few rows run in C where there is a compiler; tests hold both to a NumPy twin. The same loop
-with its gradient is ``lstm_training.py``.
+Steps with few rows run in C if there is a compiler; tests compare both with NumPy. The same loop
+with its gradient is in ``lstm_training.py``.
 A packed batch holds step 0 of every sentence, then step 1 of those that have one, ...; sentences
 are sorted by falling length, so a step is a run of rows and padding is never computed.
 """
@@ -17,21 +17,21 @@ from elmokit.model.kernels.lstm_step import last_rows
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
 
 PROJECTED_ROWS_AT_ONCE = 256
-"""Rows whose input projection is made by one GEMM: enough for its full speed at any number of
-sentences, few enough that they are still in the cache when their step comes."""
+"""Rows whose input projection is computed by one GEMM: enough for full speed with any number of
+sentences, few enough to stay in the cache until their step."""
 ROWS_IN_ONE_CALL = 1024
-"""So few rows run through all layers in one call of C: nothing of Python stands between them, for
-which two directions in two threads would wait."""
+"""Up to this many rows run through all layers in one C call, without Python code in between, whose
+lock would make the two directions wait for each other."""
 PROJECTED_TABLE_BYTES = 256 * 2**20
-"""Distinct inputs are projected once as long as the result is no larger than this."""
+"""Distinct inputs are projected once if the result is no larger than this."""
 FEW_ROWS: dict[Precision, int] = {"float32": 16, "bfloat16": 32, "int8": 32}
-"""Steps of at most so many rows run in C: beyond them PyTorch's products are as fast or faster."""
+"""Steps with at most this many rows run in C; for more, PyTorch is as fast or faster."""
 
 
 def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
     """Whether ``run_packed`` will run in C: float32 on the CPU, a compiler, few rows.
 
-    int8 in C is faster at any number of rows, but not than several threads of PyTorch.
+    int8 in C is faster for any number of rows, but not than several threads of PyTorch.
     """
     is_few = num_rows <= FEW_ROWS[precision]
     return (
@@ -44,19 +44,19 @@ def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
 
 
 def runs_in_one_call(precision: Precision, num_rows: int, inputs: Tensor, like: Tensor) -> bool:
-    """Whether ``run_stacks`` may take the place of ``run_packed`` for each layer.
+    """Whether ``run_stacks`` can replace ``run_packed`` for each layer.
 
-    ``num_rows``: S, of all steps; ``like``: the hidden state, (B, P) or (L, B, P).
+    ``num_rows``: S, the rows of all steps; ``like``: the hidden state, (B, P) or (L, B, P).
     """
     is_small = max(num_rows, len(inputs)) <= ROWS_IN_ONE_CALL
     return is_small and num_rows > 0 and runs_compiled(precision, like.shape[-2], like)
 
 
 def run_stacks(stacks: Sequence[Stack]) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """One or two directions, all of their layers in one call of C.
+    """Run all layers of one or two directions in one C call.
 
-    Returns of each outputs (L, S, P), in which the skip connections are, the last hidden (L, B, P)
-    and the last cell (L, B, H).
+    Returns, for each, the outputs (L, S, P) including the skip connections, the last hidden state
+    (L, B, P) and the last cell state (L, B, H).
     """
     compiled = compiled_layer(stacks[0].layers[0].precision)
     assert compiled is not None
@@ -99,7 +99,7 @@ def run_packed(
 
 
 def _products_dtype(precision: Precision, like: Tensor) -> torch.dtype:
-    """Of many rows: bfloat16 if the processor has instructions for it, which double the speed."""
+    """The dtype of products of many rows: bfloat16 if the processor has instructions for it."""
     is_narrow = precision == "bfloat16" and multiplies_bfloat16_fast(like.device)
     return torch.bfloat16 if is_narrow else like.dtype
 
@@ -146,7 +146,7 @@ def _run_plain(
 ) -> tuple[Tensor, Tensor]:
     """In PyTorch -> outputs (S, P), last cell (B, H).
 
-    The matrices may be bfloat16: what they multiply is rounded too, and all else stays as it is.
+    The matrices may be bfloat16; then their other factors are rounded too, and nothing else.
     """
     cell_dim = weights.hidden_weight.shape[1] // 4
     outputs = hidden.new_empty(sum(batch_sizes), hidden.shape[1])
@@ -177,7 +177,7 @@ def _run_plain(
 def _projected_steps(
     weights: LstmWeights, inputs: Tensor, rows: Tensor | None, batch_sizes: Sequence[int]
 ) -> Iterator[Tensor]:
-    """x W_x + b of each step; what is yielded may be overwritten, and is when the next is asked."""
+    """Yield x W_x + b of each step; the tensor may be modified, and is reused for the next step."""
     width = len(weights.bias)
     if rows is not None and _fits(inputs, width):
         table = inputs.new_empty(len(inputs), width)
@@ -227,7 +227,7 @@ def _add_product(left: Tensor, right: Tensor, out: Tensor) -> None:
 
 
 def _blocks(batch_sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Runs of whole steps, each of at most PROJECTED_ROWS_AT_ONCE rows or of one step."""
+    """Groups of whole steps with at most ``PROJECTED_ROWS_AT_ONCE`` rows, or of a single step."""
     block: list[int] = []
     for size in batch_sizes:
         if block and sum(block) + size > PROJECTED_ROWS_AT_ONCE:

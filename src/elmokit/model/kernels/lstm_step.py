@@ -1,7 +1,7 @@
-"""What one LSTM step does beside its matrix products, forward and backward, in plain PyTorch.
+"""One LSTM step except its matrix products, forward and backward, in plain PyTorch.
 
-``compiled/lstm_step.py`` does the same in one pass over memory where a C compiler is found; tests
-hold both to each other. A step has n rows; gates are in the order i, f, o, j, each of width H.
+``compiled/lstm_step.py`` does the same in one pass over memory if there is a C compiler; tests
+compare the two. A step has n rows; gates are in the order i, f, o, j, each of width H.
 ``lstm_inference.py`` and ``lstm_training.py`` are the loops over the steps.
 """
 
@@ -22,8 +22,8 @@ class StepForward(Protocol):
         gates: Tensor,  # (n, 4H): x W_x + h W_h + b, or h W_h alone with a table
         table: Tensor | None,  # (N, 4H): x W_x + b of N distinct inputs ...
         rows: Tensor | None,  # ... (n,): and which of them each row reads
-        keep: Tensor | None,  # (n, 1): 0 where a row forgets its cell, else 1
-        before: Tensor,  # (n, H): the cell of the step before
+        keep: Tensor | None,  # (n, 1): 0 where a row forgets its cell, otherwise 1
+        before: Tensor,  # (n, H): the cell of the previous step
         cell_clip: float | None,
         *,
         cell: Tensor,  # (n, H): written
@@ -33,7 +33,7 @@ class StepForward(Protocol):
 
 
 class StepBackward(Protocol):
-    """The gradient of a step: to its gates before activation, and on to the cell before it."""
+    """The gradient of a step with respect to its gates before activation and the previous cell."""
 
     def __call__(
         self,
@@ -42,7 +42,7 @@ class StepBackward(Protocol):
         cell: Tensor,  # (n, H)
         squashed: Tensor,  # (n, H)
         to_full: Tensor,  # (n, H)
-        to_cell: Tensor,  # (n, H): of this cell from later steps; becomes that of the cell before
+        to_cell: Tensor,  # (n, H): gradient of this cell; overwritten by that of the previous one
         cell_clip: float | None,
         rows: Tensor | None,
         *,
@@ -53,7 +53,7 @@ class StepBackward(Protocol):
 
 
 class LstmSteps(NamedTuple):
-    """One implementation of both."""
+    """An implementation of both functions."""
 
     forward: StepForward
     backward: StepBackward
@@ -79,7 +79,7 @@ def plain_forward(
     gate_in, gate_forget, gate_out, candidate = torch.split(gates, cell_dim, dim=1)
     candidate.tanh_()
     if keep is not None:
-        gate_forget.mul_(keep)  # what is forgotten also gets no gradient: f (1 - f) is 0
+        gate_forget.mul_(keep)  # forgotten cells get no gradient either: f (1 - f) is 0
     torch.mul(before, gate_forget, out=cell)
     cell.addcmul_(gate_in, candidate)
     if cell_clip is not None:
@@ -130,7 +130,7 @@ def plain_backward(
 
 
 def pass_inside(gradient: Tensor, clipped: Tensor, limit: float) -> None:
-    """In place: no gradient where the value was clipped."""
+    """Zero the gradient, in place, where the value was clipped."""
     aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)
 
 
@@ -138,7 +138,7 @@ PLAIN = LstmSteps(plain_forward, plain_backward)
 
 
 def last_rows(outputs: Tensor, batch_sizes: Sequence[int], num_rows: int) -> Tensor:
-    """(B, P): each sentence's output at its own last step."""
+    """(B, P): the output of each sentence at its last step."""
     sizes = torch.tensor(batch_sizes, dtype=torch.long)
     starts = torch.cumsum(sizes, 0) - sizes
     row = torch.arange(num_rows)

@@ -1,7 +1,7 @@
 """The loop over the steps of one LSTM layer with a hand-written gradient, for training.
 
-Tests hold it to ``lstm_inference.py`` (the same loop without a gradient), to autograd and to a
-NumPy twin. How a batch is packed is said there.
+Tests compare it with ``lstm_inference.py`` (the same loop without a gradient, which also describes
+how a batch is packed), with autograd and with NumPy.
 """
 
 import math
@@ -18,8 +18,8 @@ from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, last_rows, pass_in
 class Workspace:
     """The large buffers of one layer's training step, kept for the next step.
 
-    A fresh buffer of this size costs a page fault for every 4 KiB. What is taken from a workspace
-    is valid until the next forward pass, and its gradient can be asked for only once.
+    A new buffer of this size costs a page fault for every 4 KiB. Tensors taken from a workspace are
+    valid until the next forward pass, and backward can be called only once.
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,8 @@ class LstmFunction(torch.autograd.Function):
 
     ``inputs`` is (S, P), or with ``rows`` (S,) a table (N, P) of the distinct inputs: x W_x and
     its gradients are then computed once per distinct input.
-    The matrices may be narrower than the state (bfloat16 beside float32): products and gates then
-    have the dtype of the matrices; the cell, the outputs and what sums up over the steps keep
-    that of the state.
+    The matrices may be narrower than the state (bfloat16 and float32): products and gates then have
+    the dtype of the matrices; the cell, the outputs and sums over the steps have that of the state.
     """
 
     @staticmethod
@@ -144,7 +143,7 @@ class LstmFunction(torch.autograd.Function):
             to_gates = torch.empty_like(gates)  # of the gates before sigmoid and tanh
         else:
             to_gates = gates
-            torch.autograd.graph.increment_version(gates)  # a second backward() is refused
+            torch.autograd.graph.increment_version(gates)  # makes a second backward() fail
         to_bias = cells.new_empty(len(batch_sizes), gates.shape[1])  # step by step
         to_table = None
         if rows is not None:

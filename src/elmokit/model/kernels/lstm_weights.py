@@ -1,14 +1,14 @@
-"""The weights of one LSTM layer as its kernels read them: tensors, or matrices in fewer bits.
+"""The weights of one LSTM layer as its kernels read them: float32 or narrower matrices.
 
-A step of few rows waits for memory, and so reads narrow matrices sooner.
+A step with few rows is limited by memory bandwidth, so narrow matrices make it faster.
 
-bfloat16 keeps the upper half of a float32. int8 keeps whole numbers from -127 to 127 and one
-float32 for each column, the size of its unit. Both are rounded once; ``widened`` returns the values
-they stand for, with which PyTorch computes the same as the compiled kernel, up to the rounding of
-sums (and, for int8, of rows to 16 bits).
+bfloat16 keeps the upper half of a float32. int8 keeps integers from -127 to 127 and one float32
+scale for each column. Both are rounded once; ``widened`` returns the values that they represent,
+with which PyTorch computes the same as the compiled kernel, up to the rounding of sums (and, for
+int8, of rows to 16 bits).
 
-A word of 32 bits holds consecutive rows of one column: one of float32, two of bfloat16, four of
-int8. Any processor takes them apart with shifts alone, a vector of columns at a time.
+A word of 32 bits holds consecutive rows of one column: one of float32, two of bfloat16 or four of
+int8. Any processor can unpack them with shifts alone, a vector of columns at a time.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -26,11 +26,11 @@ class NarrowMatrix(NamedTuple):
 
     precision: Precision
     words: Tensor  # (ceil(depth / rows in a word), N), int32; zeros beyond the depth
-    units: Tensor | None  # (N,): int8's, by column
+    units: Tensor | None  # (N,): the scale of each column, for int8
     depth: int
 
     def widened(self) -> Tensor:
-        """(depth, N), float32: the values that the words stand for."""
+        """(depth, N), float32: the values that the words represent."""
         if self.precision == "float32":
             return self.words.view(torch.float32)
         dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.int8
@@ -42,7 +42,7 @@ class NarrowMatrix(NamedTuple):
 
 
 def narrow(matrix: Tensor, precision: Precision) -> NarrowMatrix:
-    """Round a float32 matrix; at float32 nothing is copied."""
+    """Round a float32 matrix to ``precision``; for float32 nothing is copied."""
     matrix = matrix.detach().contiguous()
     if precision == "float32":
         return NarrowMatrix(precision, matrix.view(torch.int32), None, len(matrix))
@@ -72,7 +72,7 @@ class LstmWeights(NamedTuple):
     projection_clip: float | None
 
     def narrowed(self, precision: Precision) -> "NarrowWeights":
-        """Round the matrices; at float32 they are shared."""
+        """Round the matrices to ``precision``; for float32 they are shared."""
         projection = None if self.projection is None else narrow(self.projection, precision)
         return NarrowWeights(
             narrow(self.input_weight, precision),
@@ -85,7 +85,7 @@ class LstmWeights(NamedTuple):
 
 
 class NarrowWeights(NamedTuple):
-    """The same, for inference."""
+    """The same layer for inference, with matrices of any precision."""
 
     input_weight: NarrowMatrix
     hidden_weight: NarrowMatrix
@@ -96,11 +96,11 @@ class NarrowWeights(NamedTuple):
 
     @property
     def precision(self) -> Precision:
-        """Of all matrices."""
+        """The precision of all matrices."""
         return self.hidden_weight.precision
 
     def widened(self, dtype: torch.dtype = torch.float32) -> LstmWeights:
-        """The values that the matrices stand for, as tensors of ``dtype``; the bias is float32."""
+        """The values that the matrices represent, as tensors of ``dtype``; the bias is float32."""
         projection = None if self.projection is None else self.projection.widened().to(dtype)
         return LstmWeights(
             self.input_weight.widened().to(dtype),

@@ -1,4 +1,4 @@
-"""Sums over a block of logits, from which surprisal, entropy and rank are made."""
+"""Sums over a block of logits, from which surprisal, entropy and rank are computed."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Sums(NamedTuple):
-    """Over all words so far, for N forward, backward and combined predictions: each (3, N)."""
+    """Sums over all words so far, for N forward, backward and combined predictions: each (3, N)."""
 
     total: Tensor  # of 2^z, float64
     weighted: Tensor  # of z 2^z, float64
@@ -18,14 +18,14 @@ class Sums(NamedTuple):
 SoftmaxSums = Callable[[Tensor, Tensor, Tensor, Tensor, Sums], None]
 """logits, bias, shift, threshold, sums: adds the sums of one block of words to ``sums``.
 
-Logits are in bits, z = ``logits`` + ``bias`` - ``shift``, forward and backward; those of the third
-prediction are the means of theirs. ``logits`` (2, N, W) has no bias in it, and may be overwritten;
-``bias`` is (W,); ``shift`` (2, N) is near the highest logit of each row; ``threshold`` is (3, N).
+Forward and backward, z = ``logits`` + ``bias`` - ``shift``, in bits; the combined prediction uses
+their mean. ``logits`` (2, N, W) do not include the bias, and may be overwritten; ``bias`` is (W,);
+``shift`` (2, N) is near the highest logit of each row; ``threshold`` is (3, N).
 """
 
 
 def torch_sums(logits: Tensor, bias: Tensor, shift: Tensor, threshold: Tensor, sums: Sums) -> None:
-    """On any device, by a pass of PyTorch for each."""
+    """The sums in PyTorch, on any device."""
     logits += bias
     logits -= shift[:, :, None]
     for place, some in enumerate((logits[0], logits[1], torch.lerp(logits[0], logits[1], 0.5))):

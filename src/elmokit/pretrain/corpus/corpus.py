@@ -23,27 +23,27 @@ FORMAT = "elmokit-corpus"
 VERSION = 1
 
 ENOUGH_HELDOUT_TOKENS = 2_000
-"""A perplexity measured on fewer says little."""
+"""A perplexity measured on fewer tokens is unreliable."""
 _NATS_DEVIATION = 3.7
-"""The standard deviation of a prediction's loss: of en-small on the test sentences of EWT."""
+"""The standard deviation of the loss of a prediction, measured with en-small on EWT's test set."""
 
 
 @contextmanager
 def _damage_said_plainly() -> Iterator[None]:
-    """Opening a corpus does not read it all, so numbers that do not fit are met only in use."""
+    """Opening a corpus does not read all of it, so damage may show only when it is used."""
     try:
         yield
     except (IndexError, ValueError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"the corpus is damaged ({reason_of(error)}); `elmokit verify` names the file, and "
-            f"preparing it again mends it"
+            f"the corpus is damaged ({reason_of(error)}); find the file with `elmokit verify`, or "
+            f"prepare the corpus again"
         ) from None
 
 
 def _require_within(lengths: npt.NDArray[np.int64], most: int) -> None:
-    """Before memory is asked for: damaged offsets may announce more than there is."""
+    """Check lengths before allocating memory, because damaged offsets may be huge."""
     if len(lengths) and (lengths.min() < 0 or lengths.max() > most or lengths.sum() > most):
         raise ValueError("its offsets point outside of the text")
 
@@ -53,7 +53,7 @@ _MARKERS_WITH_CHARACTERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE)
 
 @dataclass(frozen=True)
 class Split:
-    """Sentences one after the other, each preceded by the type of ``<S>``: 0 w w w 0 w w ..."""
+    """Consecutive sentences, each preceded by the type of ``<S>``: 0 w w w 0 w w ..."""
 
     tokens: npt.NDArray[np.uint32]  # type ids
     starts: npt.NDArray[np.int64]  # positions of the zeros
@@ -66,11 +66,11 @@ class Split:
 
     @property
     def num_tokens(self) -> int:
-        """Words; the markers are not counted."""
+        """The number of words, without the markers."""
         return len(self.tokens) - len(self.starts)
 
     def head(self, max_tokens: int | None) -> "Split":
-        """The first sentences, about ``max_tokens`` tokens of them; None: all."""
+        """The first sentences, with about ``max_tokens`` tokens; None: all."""
         if max_tokens is None or max_tokens >= len(self.tokens):
             return self
         count = max(1, int(np.searchsorted(self.starts, max_tokens)))
@@ -82,9 +82,9 @@ class Split:
         )
 
     def spread(self, max_tokens: int | None, stretch: int = 1) -> "Split":
-        """Sentences spread evenly over the whole text, about ``max_tokens`` tokens; None: all.
+        """Evenly spaced sentences of the whole text, with about ``max_tokens`` tokens; None: all.
 
-        ``stretch``: so many sentences are taken from each place, one after the other.
+        ``stretch``: the number of consecutive sentences taken at each position.
         """
         if max_tokens is None or max_tokens >= len(self.tokens):
             return self
@@ -97,12 +97,12 @@ class Split:
     def of_kind(self, kind: int) -> "Split":
         """The sentences of one kind of text, in order."""
         if self.kinds is None:
-            raise InputError("this corpus knows no kinds of text; prepare it again")
+            raise InputError("this corpus does not store kinds of text; prepare it again")
         return self._take(np.flatnonzero(self.kinds == kind))
 
     @_damage_said_plainly()
     def _take(self, chosen: npt.NDArray[np.int64]) -> "Split":
-        """The sentences of these numbers, copied."""
+        """A copy of the sentences with these numbers."""
         ends = np.append(self.starts[1:], len(self.tokens))
         lengths = (ends - self.starts)[chosen]
         _require_within(lengths, len(self.tokens))
@@ -137,7 +137,7 @@ class Lexicon:
 
     @_damage_said_plainly()
     def num_characters(self, type_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """(N,) how many Unicode characters (code points) each of N types is spelt with."""
+        """(N,) the number of Unicode characters (code points) of each of N types."""
         starts, ends = self.offsets[type_ids], self.offsets[type_ids + 1]
         lengths = ends - starts
         _require_within(lengths, len(type_ids) * len(self.letters))
@@ -175,10 +175,10 @@ class Corpus:
         return [str(name) for name in self.facts.get("kinds", [])]
 
     def sample(self, split: Split, max_tokens: int | None, stretch: int = 1) -> Split:
-        """About ``max_tokens`` tokens that represent all of ``split``, always the same ones.
+        """A deterministic sample of about ``max_tokens`` tokens that represents all of ``split``.
 
-        The first sentences of a shuffled corpus; otherwise sentences spread evenly over the text,
-        ``stretch`` neighbours from each place.
+        The first sentences of a shuffled corpus; otherwise evenly spaced groups of ``stretch``
+        consecutive sentences.
         """
         is_shuffled = self.facts.get("settings", {}).get("shuffle", False)
         return split.head(max_tokens) if is_shuffled else split.spread(max_tokens, stretch)
@@ -186,13 +186,13 @@ class Corpus:
     def verify(self) -> None:
         """Read every file and compare it with its checksum; InputError names a damaged one.
 
-        Opening a corpus only compares sizes. Corpora of the first edition have no checksums.
+        Opening a corpus only compares sizes. Corpora of early versions have no checksums.
         """
         check_files(self.path, "prepare the corpus again, or copy it again")
 
     @classmethod
     def open(cls, path: Path | str) -> "Corpus":
-        """Map the files of a corpus into memory, after checking that they fit each other."""
+        """Memory-map the files of a corpus, after checking that they are consistent."""
         path = Path(path)
         facts = _read_facts(path)
         vocabulary = read_vocabulary(_existing(path / "vocab.txt"))
@@ -210,7 +210,7 @@ class Corpus:
 
 
 def warn_if_few(num_tokens: int) -> str | None:
-    """What to tell a user whose held-out part is too small for perplexity to mean much."""
+    """A warning if the held-out part is too small for a reliable perplexity; otherwise None."""
     if num_tokens >= ENOUGH_HELDOUT_TOKENS:
         return None
     error = _NATS_DEVIATION / max(num_tokens, 1) ** 0.5
@@ -288,7 +288,7 @@ def _map_npy(path: Path) -> npt.NDArray[np.int64]:
     try:
         array = map_npy(_existing(path))
     except ValueError as error:
-        raise InputError(f"{path}: truncated or no .npy file ({error}); prepare again") from None
+        raise InputError(f"{path}: truncated or not a .npy file ({error}); prepare again") from None
     if array.dtype != np.int64 or array.ndim != 1:
         raise InputError(f"{path}: expected a row of int64, got {array.dtype} {array.shape}")
     return array

@@ -1,7 +1,7 @@
-"""FILES, FOLDERS, STANDARD INPUT -> DOCUMENTS, as bytes and at bounded memory.
+"""FILES, FOLDERS, STANDARD INPUT -> DOCUMENTS, as bytes, with bounded memory.
 
-A line is a paragraph (or a sentence), a blank line ends a document. Nothing a file holds can
-stop the reading: what is too long is cut, what is broken is left, and all of it is counted.
+A line is a paragraph (or a sentence), a blank line ends a document. No file contents can stop the
+reading: what is too long is cut, what is broken is skipped, and both are counted.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Source(NamedTuple):
-    """One input: its name, its chunks of bytes, and how much of the disk it takes if known.
+    """One input: its name, its chunks of bytes, and its size on disk if known.
 
-    ``chunks`` yields (bytes, how many bytes of the disk they took).
-    ``kind`` names the input it was found through: the files of one folder are of one kind.
+    ``chunks`` yields (bytes, their size on disk).
+    ``kind`` names the input that it belongs to: the files of one folder are of one kind.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Source(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A document, or a part of one that is too long to be kept whole."""
+    """A document, or a part of one that is too long."""
 
     text: bytes
     document: int  # hash of the document's first piece: the same for all of its pieces
@@ -59,8 +59,8 @@ class ReadSource(NamedTuple):
 def find_sources(inputs: Sequence[str], leave_out: Path | None = None) -> list[Source]:
     """The files behind names, folders, ``-`` (standard input) and ``hf:NAME``, in a fixed order.
 
-    Whatever can be checked before the first byte is read is checked here. ``leave_out`` is a
-    folder that is not searched even if it is inside another: the output of an earlier run.
+    All checks that do not require reading are made here. ``leave_out`` is a folder that is not
+    searched even if it is inside another: the output of an earlier run.
     """
     sources: list[Source] = []
     for name in inputs:
@@ -81,7 +81,7 @@ def find_sources(inputs: Sequence[str], leave_out: Path | None = None) -> list[S
 
 
 class DocumentReader:
-    """Iterates over documents (bytes, lines between ``\\n``) and counts what it meets."""
+    """Iterates over documents (bytes, lines separated by ``\\n``) and keeps counts."""
 
     def __init__(
         self, sources: Sequence[Source], max_line_bytes: int, max_document_bytes: int
@@ -99,7 +99,7 @@ class DocumentReader:
             yield piece.text
 
     def pieces(self) -> Iterator[Piece]:
-        """Documents in order, the long ones in pieces of about ``max_document_bytes``."""
+        """Documents in order; long ones are split into pieces of about ``max_document_bytes``."""
         for source in self.sources:
             document: int | None = None
             for text, is_last in self._texts(source):
@@ -128,7 +128,7 @@ class DocumentReader:
             yield b"\n".join(lines), True
 
     def _lines(self, source: Source) -> Iterator[bytes]:
-        """Lines of one source; an overlong one comes in pieces, cut at a space if it has any."""
+        """Lines of one source; overlong ones are split, at a space if possible."""
         carry = b""
         for chunk in self._chunks(source):
             lines = (carry + chunk).split(b"\n")
@@ -158,7 +158,7 @@ class DocumentReader:
         yield line[start:]
 
     def _chunks(self, source: Source) -> Iterator[bytes]:
-        """Bytes of one source as far as they can be read, hashed on the way."""
+        """The bytes of one source, up to any damage; also updates their hash."""
         digest = hashlib.sha256()
         num_bytes = 0
         try:
@@ -175,7 +175,7 @@ class DocumentReader:
 
 
 def _kind(name: str) -> str:
-    """What the text of one input is called: ``data/fiction.txt.xz`` and ``fiction/`` alike."""
+    """The kind of an input: "fiction" for both ``data/fiction.txt.xz`` and ``fiction/``."""
     if name == "-":
         return "standard input"
     if name.startswith("hf:"):
@@ -185,7 +185,7 @@ def _kind(name: str) -> str:
 
 
 def _folder_sources(folder: Path, leave_out: Path | None) -> list[Source]:
-    """Text files at any depth, in the order of their paths; hidden ones are left."""
+    """Text files at any depth, in the order of their paths; hidden ones are skipped."""
     files: dict[tuple[str, ...], Source] = {}
 
     def unreadable(error: OSError) -> None:
@@ -216,7 +216,7 @@ def _is_same(home: str, name: str, other: Path | None) -> bool:
 
 
 def _broken_source(path: Path, reason: str) -> Source:
-    """Something that cannot be opened: it is counted and named in the report."""
+    """A source that cannot be opened; it is counted and named in the report."""
 
     def chunks() -> Iterator[tuple[bytes, int]]:
         raise DamagedFileError(str(path), "or unreadable", reason)
@@ -266,14 +266,14 @@ def _hugging_face_source(name: str) -> Source:
     path, _, config = path.partition(",")
     try:
         rows = datasets.load_dataset(path, config or None, split=split or "train", streaming=True)
-    except Exception as error:  # the library raises many kinds, all about what was asked for
+    except Exception as error:  # the library raises many types for bad names
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{name}: cannot open this dataset ({reason})") from error
 
     def chunks() -> Iterator[tuple[bytes, int]]:
         for row in rows:
             if "text" not in row:
-                raise InputError(f"{name}: no column 'text', it has {', '.join(row)}")
+                raise InputError(f"{name}: no column 'text', only {', '.join(row)}")
             lines = [line for line in str(row["text"]).splitlines() if line.strip()]
             yield ("\n".join(lines) + "\n\n").encode("utf-8", "replace"), 0
 

@@ -1,4 +1,4 @@
-"""NUMBERS AS WORDS CAME -> NUMBERS BY COUNT: which types a corpus keeps, and in which order."""
+"""Which word types a corpus keeps, and in which order: renumbers words by their counts."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ from elmokit.text.vocabulary import MARKERS, Vocabulary
 
 
 class TypeNumbers:
-    """Every distinct word of a corpus and its number in order of arrival.
+    """The distinct words of a corpus, numbered in order of first occurrence.
 
-    At most ``max_live`` words are kept in memory. When there are more, those seen least are
-    forgotten: their numbers stay in the stream and become ``<UNK>`` in the end.
+    At most ``max_live`` words are kept in memory. If there are more, the rarest are dropped: their
+    numbers stay in the stream and become ``<UNK>`` in the end.
     """
 
     def __init__(self, max_live: int) -> None:
@@ -24,7 +24,7 @@ class TypeNumbers:
         self._counts = np.zeros(1 << 16, dtype=np.int64)
 
     def add(self, block: Block) -> npt.NDArray[np.uint32]:
-        """The ids of a block in the numbers of the whole corpus."""
+        """Convert the ids of a block to the numbers of the whole corpus."""
         numbers = self._numbers
         renumber = np.arange(FIRST_WORD + len(block.words), dtype=np.uint32)
         for position, word in enumerate(block.words, FIRST_WORD):
@@ -39,7 +39,7 @@ class TypeNumbers:
         return renumber[block.ids]
 
     def live(self) -> tuple[list[bytes], npt.NDArray[np.int64]]:
-        """Words still known, in code-point order, and their numbers."""
+        """The words that were not dropped, in code-point order, and their numbers."""
         words = sorted(self._numbers)  # UTF-8 bytes sort as code points do
         get = self._numbers.__getitem__
         return words, np.fromiter(map(get, words), dtype=np.int64, count=len(words))
@@ -52,7 +52,7 @@ class TypeNumbers:
         self._counts[numbers[FIRST_WORD:]] += counts[FIRST_WORD:]
 
     def _forget(self) -> None:
-        """Forget the rarest words, whole counts at a time, until a quarter of the room is free."""
+        """Drop the rarest words, all of one count at a time, until a quarter of them are gone."""
         live = np.fromiter(self._numbers.values(), dtype=np.int64, count=len(self._numbers))
         live_counts = np.sort(self._counts[live])
         threshold = live_counts[len(live_counts) - self.max_live * 3 // 4 - 1]
@@ -67,7 +67,7 @@ class Ranking(NamedTuple):
     vocabulary: Vocabulary
     letters: list[bytes]
     counts: npt.NDArray[np.int64]  # in the training part
-    renumber: npt.NDArray[np.uint32]  # number of arrival -> type id
+    renumber: npt.NDArray[np.uint32]  # number by first occurrence -> type id
     num_dropped: int
 
 
@@ -79,7 +79,7 @@ def rank_types(
     max_types: int,
     given: Vocabulary | None,
 ) -> Ranking:
-    """Order types by falling count, ties by code point; a given vocabulary comes first as it is."""
+    """Order types by decreasing count, ties by code point; a given vocabulary comes first."""
     words, arrival = numbers.live()
     order = np.argsort(-counts[arrival], kind="stable")
     new = np.full(len(words), UNKNOWN_TYPE, dtype=np.uint32)  # type id of each word

@@ -1,13 +1,13 @@
 """RAW TEXT -> A CORPUS ON DISK, with a held-out part split by document.
 
 1. Every core splits blocks of documents into sentences of words; this process numbers the words
-   in order of arrival and writes the numbers aside.
-2. Documents are dealt to the training and the held-out part by the hash of their text.
-3. Words get their final numbers by falling count in the training part, and the stream is
-   rewritten in them.
+   in order of first occurrence and writes the numbers to a temporary file.
+2. Documents are assigned to the training or the held-out part by the hash of their text.
+3. Words get their final numbers by decreasing count in the training part, and the stream is
+   rewritten with them.
 
-Blocks are cut and put together again in input order, so that the outcome depends on the text and
-the settings alone, not on the number of processes.
+Blocks are cut and joined in input order, so that the result depends only on the text and the
+settings, not on the number of processes.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ from elmokit.text.vocabulary import MARKERS, Vocabulary, read_vocabulary
 from elmokit.weights.load import load_pretrained
 
 _TRAINING_SAMPLE_BYTES = 4_000_000
-"""How much of the beginning of a corpus a sentence splitter learns from."""
+"""The size of the beginning of a corpus on which a sentence splitter is trained."""
 _MODEL_SUFFIXES = (".zip", ".hdf5", ".h5")
 _LIVE_TYPES = 1.5
 """Words kept while reading, as a multiple of the types kept in the end."""
@@ -58,11 +58,11 @@ class PrepareConfig:
     """Everything that shapes a corpus, besides its text and a given vocabulary."""
 
     vocabulary_size: int = 50_000
-    """Targets, the three markers included; fewer if the corpus has fewer words."""
+    """Number of targets, including the three markers; fewer if the corpus has fewer words."""
     min_count: int = 1
-    """Words rarer than this in the training part are no targets."""
+    """Words rarer than this in the training part are not targets."""
     heldout: float | None = None
-    """Share of the documents that is held out; None: half a percent or what measures well."""
+    """Share of the documents to hold out; None: half a percent, more for small corpora."""
     pretokenized: bool = False
     """Each line is a sentence, its tokens separated by spaces."""
     sentences: Literal["trained", "default", "lines"] = "trained"
@@ -74,23 +74,26 @@ class PrepareConfig:
     max_token_characters: int = 200
     max_line_bytes: int = 100_000
     max_document_bytes: int = 64_000
-    """Longer documents count as several, so that text without blank lines can be split too."""
+    """Longer documents are split into pieces, so that text without blank lines can be split too."""
     shuffle: bool = False
-    """Whether documents are brought into a random order."""
+    """Whether to shuffle the documents."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_sentence_tokens", "max_token_characters"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1")
+            value = getattr(self, name)
+            require(value >= 1, f"{name} must be at least 1, got {value}")
         for name in ("max_line_bytes", "max_document_bytes"):
-            require(getattr(self, name) >= 100, f"{name} must be at least 100")
+            value = getattr(self, name)
+            require(value >= 100, f"{name} must be at least 100, got {value}")
         require(
             self.vocabulary_size > len(MARKERS),
             f"vocabulary_size must be above the {len(MARKERS)} markers, got {self.vocabulary_size}",
         )
         require(
             self.max_types >= self.vocabulary_size,
-            f"max_types must be at least vocabulary_size, got {self.max_types}",
+            f"max_types must be at least vocabulary_size = {self.vocabulary_size}, got "
+            f"{self.max_types}",
         )
         require(
             self.heldout is None or 0 <= self.heldout < 1,
@@ -100,17 +103,17 @@ class PrepareConfig:
 
 @dataclass(frozen=True)
 class PrepareReport:
-    """What came in, what came out, and everything that was lost or changed on the way."""
+    """The input, the output, and everything that was lost or changed in between."""
 
     facts: dict[str, Any]
-    """What corpus.json says."""
+    """The contents of corpus.json."""
     counts: dict[str, int]
     broken_sources: dict[str, str]
     sources: list[dict[str, Any]]
     seconds: float
 
     def lines(self) -> Iterator[str]:
-        """The report for people; nothing is said of what did not happen."""
+        """The report as text; counts of zero are left out."""
         for part in ("train", "heldout"):
             facts = self.facts[part]
             unknown = facts["num_unknown"] / max(facts["num_tokens"], 1)
@@ -167,7 +170,7 @@ def prepare(
         )
         if not len(numbered.lengths):
             names = ", ".join(source.name for source in sources[:3])
-            raise InputError(f"{names}: not a single word of text in {len(sources)} input(s)")
+            raise InputError(f"{names}: no words in {len(sources)} input(s); give files with text")
         dealt = deal(numbered, config.heldout, config.seed if config.shuffle else None)
         ranking = rank_types(
             types,
@@ -194,19 +197,22 @@ def prepare(
             round(time.monotonic() - started, 1),
         )
         write_json(aside / "corpus.json", facts)
-        write_checksums(aside)  # the report is not among them: it differs from run to run
+        write_checksums(aside)  # without the report, which differs from run to run
         write_json(aside / "report.json", to_plain(report))
     return report
 
 
 def read_target_vocabulary(name: str) -> Vocabulary:
-    """A vocabulary by the path of its file, or that of a model by its name or path."""
+    """Read a vocabulary from a file, or that of a model by its name or path."""
     path = Path(name)
     if path.is_file() and path.suffix.lower() not in _MODEL_SUFFIXES:
         return read_vocabulary(path)
     model = load_pretrained(name)
     if model.output_words is None:
-        raise InputError(f"{name}: this model has no softmax and so no vocabulary of targets")
+        raise InputError(
+            f"{name}: this model has no softmax and therefore no target vocabulary; give a file or "
+            f"another model"
+        )
     return model.output_words.vocabulary
 
 
@@ -222,7 +228,7 @@ def _number_words(
     num_workers: int,
     quiet: bool,
 ) -> tuple[NumberedDocuments, Counter[str]]:
-    """Read all documents; their words are numbered in order of arrival."""
+    """Read all documents and number their words in order of first occurrence."""
     pieces = reader.pieces()
     splitter = None
     if not config.pretokenized and config.sentences == "default":

@@ -1,8 +1,7 @@
 """DOCUMENTS -> SENTENCES OF NUMBERED WORDS: the part of ``prepare`` that every core runs.
 
-Documents are cut into blocks of about a megabyte, in input order. A block is numbered by itself, so
-that a process needs to know nothing of the others, and the result does not depend on how many
-processes there are.
+Documents are cut into blocks of about a megabyte, in input order. Each block has its own numbering,
+so that processes are independent and the result does not depend on their number.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ _ASCII_WORD = re.compile(r"[^ \t\r\f\v]+")
 
 
 class BlockSettings(NamedTuple):
-    """What a process needs to know; ``splitter`` is None where a line is a sentence."""
+    """The settings of a worker process; ``splitter`` is None if each line is a sentence."""
 
     is_tokenized: bool
     splitter: SentenceSplitter | None
@@ -49,7 +48,7 @@ class BlockSettings(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Documents in order, their words numbered from ``FIRST_WORD`` as they first occur."""
+    """Documents in order; words are numbered from ``FIRST_WORD`` in order of first occurrence."""
 
     words: list[bytes]
     ids: npt.NDArray[np.uint32]  # every sentence preceded by SENTENCE_START
@@ -70,7 +69,7 @@ class _Numbers(dict[str, int]):
 
 def read_block(pieces: Sequence[Piece], settings: BlockSettings) -> Block:
     """Split and number the words of some documents."""
-    numbers = _Numbers(dict.fromkeys(MARKERS, UNKNOWN_TYPE))  # spelt in text, they are no markers
+    numbers = _Numbers(dict.fromkeys(MARKERS, UNKNOWN_TYPE))  # marker strings in text are <UNK>
     number_of = numbers.__getitem__
     counts: Counter[str] = Counter()
     ids: list[int] = []
@@ -107,7 +106,7 @@ def _decode(document: bytes, counts: Counter[str]) -> str:
 def _sentences(
     document: str, settings: BlockSettings, counts: Counter[str]
 ) -> Iterator[Sequence[str]]:
-    """Tokens of each sentence of a document, none of them longer than the limits."""
+    """Tokens of each sentence of a document, cut to the limits."""
     for line in document.split("\n"):
         for tokens in _split_line(line, settings):
             if not tokens:
@@ -136,7 +135,7 @@ def _split_line(line: str, settings: BlockSettings) -> Iterator[list[str]]:
 def read_blocks(
     pieces: Iterable[Piece], settings: BlockSettings, num_workers: int
 ) -> Iterator[Block]:
-    """Blocks of about a megabyte of text, the same whatever the number of processes."""
+    """Blocks of about a megabyte of text, independent of the number of processes."""
     if num_workers == 1:
         for group in _groups(pieces):
             yield read_block(group, settings)
@@ -154,8 +153,8 @@ def read_blocks(
                 yield waiting.popleft().result()
         except BrokenProcessPool:
             raise InputError(
-                "a process that splits text was killed, most likely for lack of memory; "
-                "try fewer with  --workers 1"
+                "a process that splits text was killed, most likely because memory ran out; "
+                "use fewer processes with  --workers 1"
             ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -175,7 +174,7 @@ def _groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def _process_context() -> multiprocessing.context.BaseContext:
-    """Forked where that is safe: a script then needs no ``if __name__ == "__main__"``."""
+    """Fork if that is safe, so that scripts need no ``if __name__ == "__main__"``."""
     return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 
 
@@ -185,7 +184,7 @@ _settings: BlockSettings
 def _start_worker(settings: BlockSettings) -> None:
     global _settings
     _settings = settings
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""NUMBERED DOCUMENTS -> THE FILES OF A CORPUS: dealt to two parts, counted, renumbered, written."""
+"""NUMBERED DOCUMENTS -> THE FILES OF A CORPUS: split in two, counted, renumbered, written."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ PARTS = ("train", "heldout")
 
 _GROUP_TOKENS = 1 << 22
 _FEW_DOCUMENTS = 10
-"""With fewer, a whole document is too much to hold out: pieces or sentences are dealt instead."""
+"""With fewer documents, pieces or sentences are held out instead of whole documents."""
 _PIECE = np.dtype(
     [("length", np.int64), ("hash", np.uint64), ("document", np.uint64), ("kind", np.int64)]
 )
@@ -26,7 +26,7 @@ _MOST_HELDOUT_SHARE = 0.05
 
 
 class DocumentsWriter:
-    """Numbers of documents one after the other, and a table of their pieces, on disk."""
+    """Writes the numbers of consecutive documents, and a table of their pieces, to disk."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -36,7 +36,7 @@ class DocumentsWriter:
         self._pieces = (folder / "pieces").open("wb")
 
     def add(self, block: Block, numbers: npt.NDArray[np.uint32]) -> None:
-        """Append a block, whose ids are ``numbers`` in the whole corpus."""
+        """Append a block; ``numbers`` are its ids in the whole corpus."""
         numbers.tofile(self._tokens)
         table = np.empty(len(block.lengths), dtype=_PIECE)
         table["length"], table["hash"] = block.lengths, block.hashes
@@ -45,7 +45,7 @@ class DocumentsWriter:
         table[table["length"] > 0].tofile(self._pieces)
 
     def close(self) -> "NumberedDocuments":
-        """End the files; what they hold."""
+        """Close the files and return their contents."""
         self._tokens.close()
         self._pieces.close()
         table = np.fromfile(self.folder / "pieces", dtype=_PIECE)
@@ -60,7 +60,7 @@ class DocumentsWriter:
 
 
 class NumberedDocuments(NamedTuple):
-    """All documents of a corpus in numbers of arrival, in D pieces."""
+    """All documents of a corpus in D pieces, with words numbered by first occurrence."""
 
     path: Path
     lengths: npt.NDArray[np.int64]  # (D,)
@@ -80,7 +80,7 @@ class Dealt(NamedTuple):
 
 
 class PartFacts(NamedTuple):
-    """What corpus.json says of the training or the held-out part."""
+    """The description, in corpus.json, of the training or the held-out part."""
 
     num_documents: int
     num_sentences: int
@@ -89,10 +89,10 @@ class PartFacts(NamedTuple):
 
 
 def deal(numbered: NumberedDocuments, heldout: float | None, shuffle_seed: int | None) -> Dealt:
-    """Hold out documents whose hash is below ``heldout`` of the range.
+    """Hold out the documents whose hash is in the lowest ``heldout`` share of the range.
 
-    A document goes the same way in every corpus it is part of, and so do its copies.
-    Without a share, a sensible one is chosen for each kind of text.
+    A document and its copies are assigned to the same part in every corpus. If ``heldout`` is None,
+    a share is chosen for each kind of text.
     """
     unit, hashes = "document", numbered.documents
     if len(np.unique(hashes)) < _FEW_DOCUMENTS:
@@ -118,10 +118,10 @@ def deal(numbered: NumberedDocuments, heldout: float | None, shuffle_seed: int |
 def _sensible_part(
     numbered: NumberedDocuments, hashes: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.bool_]:
-    """Half a percent, but no more than anybody needs to measure; more of what there is little of.
+    """Half a percent, up to a maximum; a larger share of small kinds of text.
 
-    Each kind of text gives its share of _ENOUGH_HELDOUT_TOKENS, as long as that is no more than
-    _MOST_HELDOUT_SHARE of it.
+    Each kind of text contributes its share of ``_ENOUGH_HELDOUT_TOKENS``, but at most
+    ``_MOST_HELDOUT_SHARE`` of its tokens.
     """
     total = int(numbered.lengths.sum())
     share = min(_USUAL_SHARE, _MOST_HELDOUT_TOKENS / total)
@@ -131,7 +131,7 @@ def _sensible_part(
         pieces = pieces[np.argsort(hashes[pieces], kind="stable")]
         size = int(numbered.lengths[pieces].sum())
         goal = min(_ENOUGH_HELDOUT_TOKENS / len(numbered.kind_names), _MOST_HELDOUT_SHARE * size)
-        # Whole documents in the order of their hashes, as long as the goal is not reached.
+        # Whole documents in the order of their hashes, until the goal is reached.
         before = np.cumsum(numbered.lengths[pieces]) - numbered.lengths[pieces]
         first_piece = np.searchsorted(hashes[pieces], hashes[pieces])
         is_wanted = before[first_piece] < goal
@@ -148,7 +148,7 @@ def count_training_words(dealt: Dealt, num_numbers: int) -> npt.NDArray[np.int64
 
 
 def write_part_files(folder: Path, dealt: Dealt, ranking: Ranking) -> dict[str, PartFacts]:
-    """tokens.bin, starts.npy and kinds.npy of both parts."""
+    """Write tokens.bin, starts.npy and kinds.npy of both parts."""
     writers = [_PartWriter(folder / part, len(ranking.vocabulary)) for part in PARTS]
     for numbers, is_heldout, kinds in _groups(dealt):
         ids = ranking.renumber[numbers]
@@ -163,7 +163,7 @@ def write_part_files(folder: Path, dealt: Dealt, ranking: Ranking) -> dict[str, 
 
 
 def write_lexicon(folder: Path, ranking: Ranking) -> None:
-    """letters.bin, offsets.npy and counts.npy."""
+    """Write letters.bin, offsets.npy and counts.npy."""
     folder.mkdir()
     offsets = np.zeros(len(ranking.letters) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, ranking.letters), dtype=np.int64), out=offsets[1:])
@@ -174,7 +174,7 @@ def write_lexicon(folder: Path, ranking: Ranking) -> None:
 
 
 class _PartWriter:
-    """Appends whole sentences to tokens.bin, and where they start and their kinds beside it."""
+    """Appends whole sentences to tokens.bin, and their starts and kinds to files beside it."""
 
     def __init__(self, folder: Path, num_targets: int) -> None:
         folder.mkdir()
@@ -213,7 +213,7 @@ def _write_npy_header(file: BinaryIO, length: int) -> None:
 
 
 def _cut_into_sentences(numbered: NumberedDocuments) -> NumberedDocuments:
-    """Each sentence a document of its own; only for corpora of a few documents."""
+    """Make each sentence a document of its own; only for corpora with few documents."""
     numbers = np.fromfile(numbered.path, dtype=np.uint32)
     starts = np.flatnonzero(numbers == SENTENCE_START)
     lengths = np.diff(starts, append=len(numbers)).astype(np.int64)
@@ -228,7 +228,7 @@ def _cut_into_sentences(numbered: NumberedDocuments) -> NumberedDocuments:
 def _groups(
     dealt: Dealt,
 ) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:
-    """Numbers of some documents at a time; for each whether it is held out, and its kind."""
+    """Yield some documents at a time; for each, whether it is held out, and its kind."""
     lengths = dealt.numbered.lengths
     offsets = np.cumsum(lengths) - lengths
     ends = np.cumsum(lengths[dealt.order])
@@ -251,7 +251,7 @@ def _groups(
 def _read_documents(
     file: BinaryIO, offsets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint32]:
-    """Read runs of neighbouring documents at once, not mapped: a map would count as memory."""
+    """Read consecutive documents at once, without mapping, which would count as memory."""
     is_new_run = np.ones(len(offsets), dtype=bool)
     is_new_run[1:] = offsets[1:] != offsets[:-1] + lengths[:-1]
     firsts = np.flatnonzero(is_new_run)

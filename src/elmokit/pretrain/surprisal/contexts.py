@@ -1,10 +1,10 @@
-"""What each direction of a biLM knows of a place before it reads the token that stands there.
+"""The states from which each direction of a biLM predicts a token, before reading it.
 
     sentence            w1 w2 w3
-    forward   reads     <S> w1 w2 w3       its states await  w1 w2 w3 </S>
-    backward  reads     w1 w2 w3 </S>      its states await  <S> w1 w2 w3
+    forward   reads     <S> w1 w2 w3       its states predict  w1 w2 w3 </S>
+    backward  reads     w1 w2 w3 </S>      its states predict  <S> w1 w2 w3
 
-Neither direction has seen the token it awaits: together they know all of the sentence but that.
+Neither direction has read the token that it predicts; together they have read all others.
 """
 
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ from elmokit.weights.pretrained import PretrainedModel
 
 
 class Contexts(NamedTuple):
-    """Top-layer states around the places of B sentences, T the longest; the rest is zero.
+    """Top-layer states of B sentences of at most T tokens; zero beyond a sentence's length.
 
-    The token at place t of a sentence is awaited by ``forward[:, t]`` and ``backward[:, t]``.
+    ``forward[:, t]`` and ``backward[:, t]`` predict the token at position t.
     """
 
     forward: Tensor  # (B, T, P)
     backward: Tensor  # (B, T, P)
-    last: Tensor  # (B, P): the forward state that awaits </S>
-    first: Tensor  # (B, P): the backward state that awaits <S>
+    last: Tensor  # (B, P): the forward state that predicts </S>
+    first: Tensor  # (B, P): the backward state that predicts <S>
     state: BiLmState
 
 
 def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> PretrainedModel:
-    """The model with its softmax, which is read where an ``Embedder`` was loaded without it."""
+    """The model with its softmax, which is read now if an ``Embedder`` was loaded without it."""
     pretrained = model.pretrained if isinstance(model, Embedder) else model
     if pretrained.output_words is None and isinstance(model, Embedder):
         found = load_pretrained(model.source).output_words
@@ -55,10 +55,10 @@ def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> Pretrain
 
 
 class ContextReader:
-    """Reads sentences with a model that has a softmax; token vectors are kept between calls."""
+    """Reads sentences with a model that has a softmax; token vectors are cached."""
 
     def __init__(self, model: PretrainedModel | Embedder, purpose: str) -> None:
-        """``purpose``: what the softmax is for, in the error where there is none."""
+        """``purpose``: what the softmax is needed for, in the error if there is none."""
         self.model = require_softmax(model, purpose)
         self.bilm = self.model.bilm.eval()
         self._cache = WordCache(self.bilm.encoder, self.model.indexer)
@@ -71,12 +71,12 @@ class ContextReader:
 
     @torch.no_grad()
     def read(self, sentences: Sequence[Sequence[str]], state: BiLmState | None = None) -> Contexts:
-        """The contexts of B sentences; ``state`` (B rows): what they continue from, else zeros."""
+        """The contexts of B sentences; ``state`` (B rows): their initial state, default zeros."""
         tokens, rows, lengths = find_places(sentences, self.model.indexer)
         table = self._cache.vectors(tokens)  # (N, P)
         batch, longest = rows.shape
         rows = rows.to(table.device)
-        # Both stand in T + 1 columns: forward reads <S> w1 .. wT, backward reads w1 .. wT </S>.
+        # Both have T + 1 columns: forward reads <S> w1 .. wT, backward reads w1 .. wT </S>.
         forward_rows = torch.nn.functional.pad(rows, (1, 0), value=BEGIN_ROW)
         backward_rows = torch.nn.functional.pad(rows, (0, 1), value=END_ROW)
         places = torch.arange(batch, device=table.device)
@@ -102,7 +102,7 @@ class ContextReader:
     def _run(
         self, side: int, table: Tensor, rows: Tensor, packing: Packing, start: LstmState
     ) -> tuple[Tensor, LstmState]:
-        """(B, T + 1, P): what one direction's top layer says after each token it reads."""
+        """(B, T + 1, P): the top layer of one direction after each token."""
         stack = (self.bilm.forward_lstm, self.bilm.backward_lstm)[side]
         places = (packing.forward, packing.backward)[side]
         inputs = rows.reshape(-1)[places]

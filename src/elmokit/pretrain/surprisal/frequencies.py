@@ -1,4 +1,4 @@
-"""How often words occur, per million, in a reference corpus: what surprisal is compared with."""
+"""Word frequencies per million in a reference corpus, to compare with surprisal."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ Frequencies = dict[str, float]
 
 
 def read_frequencies(path: Path) -> Frequencies:
-    """From a corpus made by ``elmokit prepare``, or a file of lines ``WORD<TAB>COUNT``."""
+    """Read a corpus made by ``elmokit prepare``, or a file of lines ``WORD<TAB>COUNT``."""
     counts = _corpus_counts(path) if path.is_dir() else _file_counts(path)
     total = sum(counts.values())
     if total <= 0:
-        raise InputError(f"{path}: there are no counts in it")
+        raise InputError(f"{path}: no counts found; give lines of WORD<TAB>COUNT")
     return {word: count * 1e6 / total for word, count in counts.items()}
 
 

@@ -1,4 +1,4 @@
-"""``surprisal``: how many bits each token of a text costs, by what stands before and after it."""
+"""``surprisal``: the surprisal of each token of a text in bits, forward and backward."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ Tokens = Sequence[str]
 
 @dataclass(frozen=True)
 class TokenPredictions:
-    """What one direction, or both together, said of T tokens before reading them."""
+    """The predictions of T tokens by one direction, or by both combined."""
 
     bits: Doubles
-    """(T,) surprisal, -log2 p(token); NaN where the token is ``<UNK>``, unless these are kept."""
+    """(T,) surprisal, -log2 p(token); NaN for ``<UNK>``, unless ``keep_unknown`` is set."""
     entropy: Doubles
-    """(T,) of the prediction over the whole vocabulary, in bits: the surprisal it expects."""
+    """(T,) entropy of the prediction in bits, which is its expected surprisal."""
     rank: npt.NDArray[np.int64]
-    """(T,) of the token among all words, from 1; 0 where the token is ``<UNK>``."""
+    """(T,) rank of the token among all words, counted from 1; 0 for ``<UNK>``."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class SentenceSurprisal:
 
     tokens: list[str]
     forward: TokenPredictions
-    """By the tokens before it."""
+    """Predicted from the tokens before it."""
     backward: TokenPredictions
-    """By the tokens after it."""
+    """Predicted from the tokens after it."""
     combined: TokenPredictions
-    """By both: the geometric mean of their probabilities, normalised again."""
+    """Predicted from both: the renormalised geometric mean of their probabilities."""
     is_unknown: npt.NDArray[np.bool_]
-    """(T,) is the token outside the vocabulary? The model then predicts ``<UNK>``, not the word."""
+    """(T,) whether the token is outside the vocabulary, so that ``<UNK>`` is predicted instead."""
     end_bits: tuple[float, float]
     """The last prediction of each direction: of ``</S>`` forward, of ``<S>`` backward."""
     total_bits: tuple[float, float]
-    """Forward and backward: the sum of all T + 1 predictions, ``<UNK>`` and the end of the sentence
-    included. This is what ``elmokit perplexity`` counts."""
+    """Forward and backward: the sum over all T + 1 predictions, including ``<UNK>`` and the end of
+    the sentence, as in ``elmokit perplexity``."""
 
 
 def surprisal(
@@ -64,17 +64,17 @@ def surprisal(
     batch_tokens: int = BATCH_TOKENS,
     show_progress: bool = False,
 ) -> list[SentenceSurprisal]:
-    """Surprisal, entropy and rank of every token, by the full softmax.
+    """Compute surprisal, entropy and rank of every token, by the full softmax.
 
     Args:
-        model: what ``elmokit.load`` or ``load_pretrained`` returns; it needs a softmax.
-        sentences: strings, tokenised by elmokit, or lists of tokens, taken as they are.
-        start: ``"fresh"``, every sentence alone; ``"carried"``, the sentences are one document,
-            each read from the state that the last one left.
-        keep_unknown: give tokens outside the vocabulary the surprisal of ``<UNK>``, which is no
-            word's surprisal; otherwise theirs is NaN.
-        batch_tokens: tokens computed at once; bounds the memory.
-        show_progress: a progress bar on a terminal, plain lines elsewhere.
+        model: as returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
+        sentences: strings, tokenised by elmokit, or lists of tokens, used as given.
+        start: ``"fresh"``: every sentence on its own; ``"carried"``: the sentences are one
+            document, and each starts from the final state of the previous one.
+        keep_unknown: give tokens outside the vocabulary the surprisal of ``<UNK>``, instead of
+            NaN.
+        batch_tokens: tokens per batch; limits the memory.
+        show_progress: show a progress bar on a terminal, plain lines elsewhere.
 
     >>> import elmokit
     >>> found = elmokit.surprisal(elmokit.load("en-small"), ["The cat sat on the mat."])[0]
@@ -93,7 +93,7 @@ def surprisal(
 
 
 class SurprisalReader:
-    """Measures one list of sentences, or of documents, after the other with the same model."""
+    """Measures several lists of sentences or documents with the same model."""
 
     def __init__(
         self,
@@ -125,10 +125,10 @@ class SurprisalReader:
         state: BiLmState | None = None,
         progress: Meter | None = None,
     ) -> tuple[list[list[SentenceSurprisal]], BiLmState]:
-        """Every sentence read from the state that the sentence before it left.
+        """Every sentence starts from the final state of the previous one.
 
-        Documents run side by side. ``state`` (one row) is what the first of them continues from,
-        and what comes back is the state in which the last of them ends.
+        Documents run in parallel. ``state`` (one row) is the initial state of the first document;
+        the final state of the last document is returned.
         """
         # The longest first, so that finished documents drop out at the end.
         order = sorted(range(len(documents)), key=lambda number: -len(documents[number]))
@@ -151,7 +151,7 @@ class SurprisalReader:
             states = contexts.state.join(states.rows(len(active), len(documents)))
             waiting.append((active, contexts))
             num_waiting += sum(map(len, some))
-            # The softmax is fast on many rows alone, and one step of the documents has few.
+            # The softmax is fast only on many rows, and one step of the documents has few.
             if num_waiting >= self.batch_tokens:
                 self._flush(documents, waiting, found, progress)
                 waiting, num_waiting = [], 0
@@ -166,7 +166,7 @@ class SurprisalReader:
         found: list[list[SentenceSurprisal]],
         progress: Meter | None,
     ) -> None:
-        """Measure the steps that wait; each holds the next sentence of its documents."""
+        """Measure the pending steps; each holds the next sentence of its documents."""
         next_place = [len(measured) for measured in found]
         sentences, owners = [], []
         for active, _ in waiting:
@@ -233,7 +233,7 @@ class SurprisalReader:
 
 
 def _rows(contexts: Sequence[Contexts], lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """(N, P) of all tokens, sentence by sentence, for each direction."""
+    """The states (N, P) of all tokens, sentence by sentence, for each direction."""
     forward, backward, first = [], [], 0
     for each in contexts:
         batch, longest, _ = each.forward.shape

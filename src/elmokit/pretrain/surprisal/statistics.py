@@ -1,8 +1,8 @@
-"""The full softmax at many places: the bits of a word, the entropy, the rank, by both directions.
+"""The full softmax at many positions: surprisal, entropy and rank, by both directions.
 
-A block of (rows, words) logits is made at a time, small enough for a core's cache, and what is
-wanted of it is added up; the (N, V) matrix never exists. Logits are made in bits (the states and
-the bias are scaled by log2 e), because ``exp2`` takes half the time of ``exp``.
+Logits are computed in blocks of (rows, words), small enough for a core's cache, and summed up at
+once; the (N, V) matrix never exists. Logits are in bits (the states and the bias are scaled by
+log2 e), because ``exp2`` takes half the time of ``exp``.
 
 The combined prediction is the geometric mean of the two directions' probabilities, normalised
 again (see ``elmokit.pretrain.predict``). As both directions share one softmax, its logits are the
@@ -23,15 +23,15 @@ from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 ROWS_AT_ONCE, WORDS_AT_ONCE = 512, 512
 LOG2_E = math.log2(math.e)
 COMMON_WORDS = 512
-"""Vocabularies begin with their commonest words, where the highest logit is nearly always found."""
+"""Vocabularies begin with the most common words, which nearly always have the highest logit."""
 MOST_BITS = 64.0
-"""How far the sum of a row may be from 1 before it is computed again, exactly."""
+"""How far, in bits, the sum of a row may be from 1 before it is recomputed exactly."""
 ROUNDING = 1e-5
 """Words whose logits differ by less have the same rank."""
 
 
 class Statistics(NamedTuple):
-    """Of N predictions, forward, backward and combined: each (3, N)."""
+    """Statistics of N predictions, forward, backward and combined: each (3, N)."""
 
     bits: Tensor  # -log2 p(target), float64
     entropy: Tensor  # of the whole prediction, in bits, float64
@@ -41,14 +41,14 @@ class Statistics(NamedTuple):
 def prediction_statistics(
     softmax: Softmax, forward: Tensor, backward: Tensor, targets: Tensor
 ) -> Statistics:
-    """By the full softmax.
+    """Compute the statistics of N predictions by the full softmax.
 
     Args:
         softmax: shared by both directions.
-        forward: (N, P), the forward states that await the targets.
+        forward: (N, P), the forward states that predict the targets.
         backward: (N, P), the backward ones.
-        targets: (2, N) word ids, forward and backward. Where they differ, the combined prediction
-            means nothing.
+        targets: (2, N) word ids, forward and backward. If they differ, the combined prediction is
+            meaningless.
     """
     half = -(-len(forward) // 2)
     parts = slice(0, half), slice(half, None)
@@ -77,7 +77,7 @@ def _statistics(softmax: Softmax, forward: Tensor, backward: Tensor, targets: Te
 
 
 def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
-    """Of n rows; ``states`` (2, n, P) and ``bias`` are scaled, so that logits are in bits."""
+    """The statistics of n rows; ``states`` (2, n, P) and ``bias`` give logits in bits."""
     count, num_words = targets.shape[1], len(weight)
     wanted = (states * weight[targets]).sum(dim=2) + bias[targets]  # (2, n)
     rows = states.flatten(0, 1)
@@ -86,7 +86,7 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
     # Near the highest logit, so that no power of two overflows.
     shift = torch.maximum(wanted, highest)
     wanted, moved = (torch.cat([each, each.mean(dim=0, keepdim=True)]) for each in (wanted, shift))
-    # Above the rounding of another matrix product: a target must not outrank itself.
+    # More than the rounding error of the matrix product, so that a target cannot outrank itself.
     threshold = wanted - moved + ROUNDING * (1 + wanted.abs())
     total, weighted = (rows.new_zeros(3, count, dtype=torch.float64) for _ in range(2))
     better = targets.new_zeros(3, count)
@@ -103,7 +103,7 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
     found = Statistics(
         moved.double() + log_total - wanted, log_total - weighted / total, better + 1
     )
-    # Where a rare word towers above all common ones, or the directions agree on nothing.
+    # If a rare word is far above all common ones, or if the directions disagree completely.
     is_lost = ~(log_total.abs() < MOST_BITS).all(dim=0)
     if bool(is_lost.any()):
         exact = _exactly(weight, bias, states[:, is_lost], targets[:, is_lost])
@@ -113,13 +113,13 @@ def _block(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Sta
 
 
 def _sums(rows: Tensor) -> SoftmaxSums:
-    """The compiled sums where they can be had."""
+    """The compiled sums if available, otherwise PyTorch's."""
     is_float = rows.device.type == "cpu" and rows.dtype == torch.float32
     return (compiled_sums() if is_float else None) or torch_sums
 
 
 def _exactly(weight: Tensor, bias: Tensor, states: Tensor, targets: Tensor) -> Statistics:
-    """The same for a few rows, in float64 and with nothing that could overflow."""
+    """The same for a few rows, in float64 and without overflow."""
     parts = []
     for number, (target, other) in enumerate(targets.t().tolist()):
         both = states[:, number].double() @ weight.double().t() + bias.double()  # (2, V)

@@ -1,4 +1,4 @@
-"""What ``elmokit surprisal`` does: text in, a table of tokens or words out, memory bounded."""
+"""What ``elmokit surprisal`` does: text in, a table of tokens or words out, bounded memory."""
 
 import math
 import sys
@@ -34,7 +34,7 @@ HEADER = (
 NOTHING = "NA"
 STANDARD_OUTPUT = Path("-")
 MOST_TOKENS = 50_000
-"""Of one sentence; a longer one is no sentence, and would take gigabytes."""
+"""The maximum length of a sentence; longer ones would take gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SurprisalOptions:
 
 
 class LineSentence(NamedTuple):
-    """A sentence, and where it stands; offsets of its tokens count from the start of its line."""
+    """A sentence and its position; token offsets are relative to the start of the line."""
 
     line: int
     tokens: list[Token]
@@ -59,7 +59,7 @@ class LineSentence(NamedTuple):
 
 
 class SurprisalSummary(NamedTuple):
-    """What was measured; the perplexities are those of ``elmokit perplexity`` on the same text."""
+    """A summary; the perplexities equal those of ``elmokit perplexity`` on the same text."""
 
     num_sentences: int
     num_tokens: int
@@ -96,12 +96,12 @@ def surprisal_to_file(
 ) -> SurprisalSummary:
     """Write one row per token (or word) of all texts to ``out``; ``-`` is standard output.
 
-    The file appears when it is whole: a run that is killed leaves none.
+    The file appears only when it is complete; a killed run leaves none.
     """
     if options.whole_words and options.pretokenized:
         raise InputError(
-            "--words puts together what our tokeniser splits; text that is tokenised already "
-            "(--pretokenized) has no such words"
+            "--words joins the tokens of elmokit's tokeniser and cannot be combined with "
+            "--pretokenized; leave out one of them"
         )
     reader = SurprisalReader(model, options.keep_unknown)
     total = count_lines(texts)
@@ -117,14 +117,14 @@ def surprisal_to_file(
             note = f"{sums.num_tokens:,} tokens"
             progress.advance(max(0, window[-1].line - progress.done), note)
         if sums.num_sentences == 0:
-            raise InputError(f"{', '.join(texts)}: there is no text to measure")
+            raise InputError(f"{', '.join(texts)}: there is no text to measure; give other files")
     return sums
 
 
 def read_line_sentences(texts: Iterable[str], pretokenized: bool) -> Iterator[LineSentence]:
     """Sentences of text files; a line holds one or more, a blank line ends a document.
 
-    ``pretokenized``: a line is a sentence, its tokens stand between spaces.
+    ``pretokenized``: each line is a sentence, with tokens separated by spaces.
     """
     splitter = SentenceSplitter.default()
     number = 0
@@ -138,8 +138,8 @@ def read_line_sentences(texts: Iterable[str], pretokenized: bool) -> Iterator[Li
             for tokens in _line_tokens(line, pretokenized, splitter):
                 if len(tokens) > MOST_TOKENS:
                     raise InputError(
-                        f"{name}: line {number} has a sentence of {len(tokens):,} tokens; put one "
-                        f"sentence on each line"
+                        f"{name}: line {number} has a sentence of {len(tokens):,} tokens, the most "
+                        f"is {MOST_TOKENS:,}; put one sentence on each line"
                     )
                 if tokens:
                     yield LineSentence(number, tokens, opens)
@@ -183,7 +183,7 @@ def _measure(
     start: StateMode,
     state: BiLmState | None,
 ) -> tuple[list[SentenceSurprisal], BiLmState | None]:
-    """A window's sentences; ``state`` is where its first document continues, if it does."""
+    """Measure a window's sentences; ``state``: the state that its first document continues from."""
     tokens = [[token.text for token in sentence.tokens] for sentence in window]
     if start == "fresh":
         return reader.fresh(tokens), None
@@ -207,7 +207,7 @@ def _plus(sums: SurprisalSummary, one: SentenceSurprisal) -> SurprisalSummary:
 
 
 class _TableWriter:
-    """Tab-separated rows under ``HEADER``; what does not exist is NA, as R and pandas read it."""
+    """Writes tab-separated rows under ``HEADER``; missing values are NA, as R and pandas expect."""
 
     def __init__(self, file: TextIO, vocabulary: Vocabulary, options: SurprisalOptions) -> None:
         self._file, self._options = file, options

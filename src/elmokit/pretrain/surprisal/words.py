@@ -1,8 +1,8 @@
-"""Words that the tokeniser splits, put together again: *don't* is *do* + *n't*.
+"""Joins the tokens of words that the tokeniser splits: *don't* is *do* + *n't*.
 
 By the chain rule, the forward surprisal of a word is the sum over its tokens, and so is the
-backward one. The combined prediction is of one token between two contexts,
-and has no such rule: a word of several tokens has no combined surprisal.
+backward surprisal. There is no such rule for the combined prediction, so a word of several tokens
+has no combined surprisal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from elmokit.text.tokenize import Token
 
 
 class WordSurprisal(NamedTuple):
-    """A word of a text, or a token; bits and entropies are NaN and ranks 0 where there are none."""
+    """A word of a text, or a token; missing bits and entropies are NaN, missing ranks are 0."""
 
     word: str
     start: int
@@ -24,10 +24,10 @@ class WordSurprisal(NamedTuple):
     bits: tuple[float, float, float]
     """Forward, backward, combined."""
     entropy: tuple[float, float, float]
-    """Of the prediction before the word is read: at its first token forward, its last backward."""
+    """Entropy before the word is read: at its first token forward, at its last backward."""
     rank: tuple[int, int, int]
     is_unknown: bool
-    """Is any of its tokens outside the vocabulary?"""
+    """Whether any of its tokens is outside the vocabulary."""
 
 
 def each_token(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
@@ -39,14 +39,14 @@ def whole_words(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordS
     """One row per word between spaces.
 
     Args:
-        tokens: of a sentence, with their offsets, as ``elmokit.tokenize`` returns them.
-        found: what ``surprisal`` says of the same tokens.
+        tokens: the tokens of a sentence, as ``elmokit.tokenize`` returns them.
+        found: the result of ``surprisal`` for the same tokens.
     """
     return [_joined(tokens, found, places) for places in _between_spaces(tokens)]
 
 
 def _between_spaces(tokens: Sequence[Token]) -> Iterator[list[int]]:
-    """Tokens that stand next to each other without a space: the tokeniser leaves no gap."""
+    """Groups of adjacent tokens without a space between them."""
     places: list[int] = []
     for place, token in enumerate(tokens):
         if places and tokens[place - 1].end != token.start:

@@ -1,8 +1,8 @@
 """AVERAGED WEIGHTS: an exponential moving average of a run's weights, for whoever uses them.
 
-At a held learning rate the weights of the last step wander around what they have learned; their
-average over the last thousand steps does not. It is what is measured and exported, so a run can
-ship at any moment without lowering its rate first.
+At a constant learning rate the weights of single steps fluctuate; their average over the last
+thousand steps does not. The average is evaluated and exported, so any checkpoint can be used
+without lowering the rate first.
 """
 
 import copy
@@ -26,7 +26,7 @@ class AveragedWeights:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the weights after ``step`` steps; early ones, far from the rest, soon fade."""
+        """Update the average with the weights after ``step`` steps; early weights decay quickly."""
         share = max(1 / self.num_steps, 9 / (10 + step))
         for average, weight in self._pairs:
             average.lerp_(weight, share)

@@ -1,4 +1,4 @@
-"""WINDOWS -> TENSORS: distinct tokens, where they occur, targets and negatives, made ahead."""
+"""WINDOWS -> TENSORS: distinct tokens, where they occur, targets and negatives, prefetched."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ class BatchMaker:
         return Batch(self.token_ids(types), keep, softmax_rows, directions)
 
     def token_ids(self, types: Ints) -> TokenIds:
-        """What the model reads of N word types."""
+        """The ids that the model reads for N word types."""
         characters = words = None
         if self.characters is not None:
             array = self.corpus.lexicon.characters(types, self.characters)
@@ -144,7 +144,7 @@ def _sampled(
 def ahead(
     maker: BatchMaker, positions: Iterator[tuple[int, int]], depth: int = 2
 ) -> Iterator[Batch]:
-    """The batches at ``positions``, made in a thread while the model works on earlier ones."""
+    """The batches at ``positions``, prepared in a thread while the model runs on earlier ones."""
     with ThreadPoolExecutor(1, thread_name_prefix="elmokit-batches") as pool:
         pending = deque(pool.submit(maker.at, *position) for position in islice(positions, depth))
         while pending:

@@ -26,9 +26,9 @@ class World:
     rank: int = 0
     size: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    """Where this process computes. What it sends must be there, for nccl sends nothing else."""
+    """The device of this process; tensors must be on it to be sent by nccl."""
     is_restart: bool = False
-    """Whether torchrun has started the processes again, after a loss or a new machine."""
+    """Whether torchrun has restarted the processes after losing or adding one."""
 
     @property
     def is_main(self) -> bool:
@@ -51,7 +51,7 @@ class World:
             dist.barrier()
 
     def agree(self, value: bool) -> bool:
-        """The main process's answer, for all."""
+        """Return the main process's value in all processes."""
         if self.size == 1:
             return value
         answer = torch.tensor([int(value)], device=self.device)
@@ -65,7 +65,7 @@ class World:
         return [int(n) for n in self._gather_equal(torch.tensor([value], device=self.device))]
 
     def average(self, gradient: SoftmaxGradient) -> SoftmaxGradient:
-        """The mean over all processes; only rows that some process touched travel."""
+        """The mean over all processes; only rows that some process has changed are sent."""
         if self.size == 1:
             return gradient
         if gradient.rows is None:
@@ -104,7 +104,7 @@ class World:
         return parts
 
     def _gather(self, part: Tensor) -> list[Tensor]:
-        """Parts of different lengths: padded to the longest for the journey."""
+        """Gather parts of different lengths, padded to the longest for sending."""
         lengths = self.values(len(part))
         padded = part.new_zeros(max(lengths), *part.shape[1:])
         padded[: len(part)] = part
@@ -112,17 +112,17 @@ class World:
 
 
 _ended: list[object] = []
-"""Groups that are done with, kept until the process ends.
+"""Finished process groups, kept alive until the process ends.
 
-Whoever lets go of a group last (DistributedDataParallel does, at the end of a run) waits for gloo's
-thread with Python's lock in hand, and that thread may want the lock to free its last tensor: both
-then wait forever. When the process ends, the thread has nothing left to free.
+Freeing the last reference to a group (as DistributedDataParallel does at the end of a run) waits
+for gloo's thread while holding Python's lock. That thread may need the lock to free its last
+tensor, which is a deadlock. When the process ends, the thread has nothing left to free.
 """
 
 
 @contextmanager
 def joined_world(name: str) -> Iterator[World]:
-    """Join the processes ``torchrun`` started; alone otherwise. ``name``: of a device."""
+    """Join the processes that ``torchrun`` started, if any; ``name``: the name of a device."""
     has_restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield World(device=usable_device(name), is_restart=has_restarted)
@@ -136,7 +136,7 @@ def joined_world(name: str) -> Iterator[World]:
     backend = "nccl" if device.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=own_store, rank=rank, world_size=size)
     world = World(rank, size, device)
-    # torchrun counts for each machine apart, and does not count a machine that came later.
+    # torchrun counts restarts per machine, and not for a machine that joined later.
     restarts = world.values(int(has_restarted or number > 1))
     yield replace(world, is_restart=any(restarts))
     _ended.append(dist.group.WORLD)

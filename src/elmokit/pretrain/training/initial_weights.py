@@ -77,11 +77,11 @@ def first_context_loss(recipe: Recipe, corpus: Corpus) -> ContextLoss | None:
 def begin_with_vectors(
     bilm: BiLm, softmax: Softmax, corpus: Corpus, vectors: StaticVectors, num_steps: int
 ) -> int:
-    """Give softmax and token encoder a head start from static vectors, such as GloVe.
+    """Initialise softmax and token encoder from static vectors, such as GloVe.
 
-    The softmax rows of the words that have a vector start from it, and the token encoder is fitted
-    to give it for the word's characters. Both see the vectors mapped to the biLM's width by the
-    same random rotation, so that no coordinate is favoured.
+    The softmax rows of words with a vector are initialised with it, and the token encoder is fitted
+    to predict it from the word's characters. For both, the vectors are mapped to the biLM's width
+    by the same random rotation, so that no coordinate is favoured.
 
     Returns how many words of the vocabulary have a vector.
     """
@@ -99,7 +99,9 @@ def _vectors_of_words(corpus: Corpus, vectors: StaticVectors) -> tuple[Tensor, T
     rows = [vectors.row(word) for word in corpus.vocabulary.words]
     known = torch.tensor([number for number, row in enumerate(rows) if row is not None])
     if len(known) == 0:
-        raise InputError(f"{vectors.source}: has no vector for any word of {corpus.path}")
+        raise InputError(
+            f"{vectors.source}: has no vector for any word of {corpus.path}; give other vectors"
+        )
     return known, torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
 
 
@@ -116,10 +118,10 @@ def _rotation(width_from: int, width_to: int) -> Tensor:
 
 
 def _fit_encoder(bilm: BiLm, corpus: Corpus, known: Tensor, goals: Tensor, num_steps: int) -> None:
-    """Least squares over words drawn by the root of their count, the rate falling to zero."""
+    """Least squares over words sampled by the root of their count, with a decaying rate."""
     cnn = bilm.config.char_cnn
     if cnn is None or bilm.config.words is not None:
-        raise InputError("train.vectors: only an encoder of characters alone can be fitted to them")
+        raise InputError("train.vectors needs a model without a word table; leave it out")
     characters = Utf8Characters(cnn.max_characters)
     ids = torch.from_numpy(corpus.lexicon.characters(known.numpy(), characters))
     often = torch.from_numpy(np.sqrt(np.maximum(corpus.lexicon.counts[known.numpy()], 1.0)))

@@ -101,7 +101,7 @@ class Trainer:
 
     @property
     def is_early(self) -> bool:
-        """Whether the run stops before its budget is used up, because it gets no better."""
+        """Whether the run stops early because it no longer improves."""
         return 0 < self.recipe.train.patience <= self.evaluations_since_best
 
     def run(self) -> TrainResult:
@@ -246,7 +246,7 @@ class Trainer:
         self._mark_if_best(path)
 
     def restore(self) -> None:
-        """Continue from the latest intact checkpoint; a run killed before its first starts anew."""
+        """Resume from the latest intact checkpoint; without one, start from the beginning."""
         latest = self.checkpoints.latest()
         steps = self.world.values(0 if latest is None else int(latest.stem))
         if len(set(steps)) > 1:
@@ -257,13 +257,13 @@ class Trainer:
         if latest is None:
             return
         if self.world.is_main:
-            self.checkpoints.best()  # complains now, not hours later, if best.json is damaged
+            self.checkpoints.best()  # raises now, not hours later, if best.json is damaged
             latest = self.checkpoints.latest_intact() or latest
         path = self.checkpoints.path(self.world.values(int(latest.stem))[0])
         content = read_checkpoint(path)
         load_weights(path, content, self.bilm, self.softmax)
         if self.average is not None:
-            # Without one in the checkpoint, the average was asked for since: it begins here.
+            # If the checkpoint has no average, averaging was switched on later and starts here.
             average = content.get("average", content)
             load_weights(path, average, self.average.bilm, self.average.softmax)
         if ("context_loss" in content) != (self.context_loss is not None):
@@ -301,8 +301,8 @@ class Trainer:
     def _stopping_gently(self) -> Iterator[None]:
         """Ctrl-C, SIGTERM and SIGHUP finish the step, save and stop; a second Ctrl-C stops at once.
 
-        Not so under torchrun, which ends all workers when one is lost: they must end at once, and
-        start again from the last checkpoint.
+        This does not apply under torchrun, which ends all workers when one is lost: they must end
+        at once, and restart from the last checkpoint.
         """
 
         def ask(number: int, frame: FrameType | None) -> None:
@@ -327,7 +327,7 @@ class Trainer:
 
 
 def step_line(step: int, total_steps: int, values: dict[str, Any]) -> str:
-    """What is shown of a training step; at most 100 columns. The loss is not a perplexity."""
+    """The line shown for a training step, at most 100 columns. The loss is not a perplexity."""
     minutes = round(values["seconds_left"] / 60)
     left = f"{minutes} min" if minutes < 100 else f"{minutes / 60:,.1f} h"
     return (

@@ -4,8 +4,8 @@ The two directions share the token vectors and the softmax rows, and nothing els
 LSTMs, its softmax and its whole gradient in a thread of its own; what they share is added up
 afterwards, in a fixed order, so that a step is bit-identical whenever it is run again.
 
-With a ``context_loss`` the top layer also has to tell which words stand around it; its matrices are
-used in training alone, and the softmax rows are not changed by it.
+With a ``context_loss`` the top layer is also trained to identify the surrounding words. The
+matrices of this loss are used only in training, and it does not change the softmax rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from elmokit.pretrain.training.context_loss import ContextLoss
 
 
 class SoftmaxGradient(NamedTuple):
-    """Only of the rows in play: a large softmax is never touched as a whole."""
+    """The gradient of the rows in play only: a large softmax is never updated as a whole."""
 
     rows: Tensor | None  # (R,) vocabulary ids; None: all
     weight: Tensor  # (R, P)
@@ -57,11 +57,11 @@ class _Direction(NamedTuple):
 
 
 class Objective(nn.Module):
-    """The biLM under its training loss: what DistributedDataParallel wraps.
+    """The biLM with its training loss, to be wrapped in DistributedDataParallel.
 
-    The softmax is not a submodule: its gradient comes back apart, for the rows in play alone.
-    ``matrix_dtype``: of the LSTMs' matrix products. ``is_compiled``: use the compiled kernel where
-    one can be had. ``context_loss``: a second loss, which is not reported.
+    The softmax is not a submodule: its gradient is returned separately, only for the rows in play.
+    ``matrix_dtype``: dtype of the LSTMs' matrix products. ``context_loss``: a second loss, which is
+    not reported.
     """
 
     def __init__(
@@ -70,7 +70,6 @@ class Objective(nn.Module):
         softmax: Softmax,
         dropout: float,
         matrix_dtype: torch.dtype = torch.float32,
-        is_compiled: bool = True,
         context_loss: ContextLoss | None = None,
     ) -> None:
         super().__init__()
@@ -79,7 +78,7 @@ class Objective(nn.Module):
         self.softmax_parameters = (softmax.weight, softmax.bias)  # a tuple registers nothing
         self.dropout = dropout
         self.matrix_dtype = matrix_dtype
-        compiled = compiled_steps(matrix_dtype) if is_compiled and _is_plain_cpu(bilm) else None
+        compiled = compiled_steps(matrix_dtype) if _is_plain_cpu(bilm) else None
         self.kernel = "PyTorch" if compiled is None else "compiled"
         self.steps = compiled or PLAIN
         self.workspaces = [
@@ -190,14 +189,14 @@ def _softmax_loss(hidden: Tensor, weight: Tensor, bias: Tensor, part: DirectionB
 
 
 def _is_plain_cpu(bilm: BiLm) -> bool:
-    """What the compiled kernel can read: float32 parameters in main memory."""
+    """Whether the compiled kernel can be used: float32 parameters on the CPU."""
     return all(
         each.device.type == "cpu" and each.dtype == torch.float32 for each in bilm.parameters()
     )
 
 
 class _KnownGradients(torch.autograd.Function):
-    """A loss whose gradients are known: joins them to the graph of the token encoder."""
+    """Attaches known gradients of a loss to the graph of the token encoder."""
 
     @staticmethod
     def forward(

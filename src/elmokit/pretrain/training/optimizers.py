@@ -13,7 +13,7 @@ from elmokit.pretrain.training.objective import SoftmaxGradient
 
 
 class Optimizers:
-    """Both optimizers as one. Adam: lazy for the softmax, whose rows move when they are in play."""
+    """Both optimizers as one. Adam is lazy for the softmax: only rows in play are updated."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Optimizers:
             self.sparse = _optimizer(kind, rows, rate)
 
     def step(self, gradient: SoftmaxGradient, rate: float) -> float:
-        """Clip, update, forget the gradients; returns the gradient norm before clipping."""
+        """Clip, update and clear the gradients; return the gradient norm before clipping."""
         dense = [weight.grad for weight in self.parameters if weight.grad is not None]
         parts = [*dense, gradient.weight, gradient.bias]
         norm = torch.linalg.vector_norm(
@@ -73,17 +73,17 @@ class Optimizers:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what ``state_dict`` returned; how to compute stays as configured here."""
+        """Restore what ``state_dict`` returned; implementation options are not restored."""
         for name, optimizer in (("dense", self.dense), ("sparse", self.sparse)):
             if optimizer is not None:
                 own = [_implementation(group) for group in optimizer.param_groups]
                 optimizer.load_state_dict(state[name])
                 for group, ours in zip(optimizer.param_groups, own, strict=True):
-                    group.update(ours)  # the state tells what was learned, not how to compute
+                    group.update(ours)  # keep this run's implementation options
 
 
 def learning_rate(train: TrainConfig, done: float) -> float:
-    """The rate when a share ``done`` of the budget has been used."""
+    """The learning rate after a share ``done`` of the budget."""
     if done < train.warmup_share:
         return train.learning_rate * done / train.warmup_share
     share = min(train.decay_share, 1.0 - train.warmup_share)

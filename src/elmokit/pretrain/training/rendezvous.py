@@ -56,7 +56,7 @@ def _answer(store: Store, size: int, timeout: timedelta) -> int:
     while missing:
         if time.monotonic() > deadline:
             raise InputError(
-                f"processes {missing} of {size} did not come within {timeout}: start all of them"
+                f"processes {missing} of {size} did not join within {timeout}: start all of them"
             )
         for rank in missing:
             if store.check([f"question/{rank}"]):

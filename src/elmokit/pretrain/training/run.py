@@ -24,7 +24,7 @@ from elmokit.pretrain.training.run_folder import Checkpoints, locked, read_run, 
 from elmokit.recipe import apply_setting
 
 _FIXED_SETTINGS = ("batch_size", "window", "optimizer", "skip_tokens")
-"""A checkpoint is of no use with other values of these."""
+"""Settings with which a checkpoint must be resumed unchanged."""
 
 
 def train_or_resume(
@@ -132,7 +132,7 @@ def _require_resumable(old: Recipe, new: Recipe, run: Path) -> None:
 
 
 def _with_known_precision(recipe: Recipe, out: Path, is_begun: bool, world: World) -> Recipe:
-    """``auto`` replaced by what all processes multiply fast, or by what the run began with."""
+    """Replace ``auto`` by the precision of the run so far, or one that is fast in all processes."""
     if recipe.train.precision != "auto":
         return recipe
     if is_begun:

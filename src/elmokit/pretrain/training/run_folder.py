@@ -54,7 +54,7 @@ def read_run(run: Path) -> tuple[Recipe, Path]:
 
 
 def write_run(run: Path, recipe: Recipe, data: Path) -> None:
-    """Keep what a run was asked for; nothing is written if the folder says so already."""
+    """Store the recipe and the corpus of a run; nothing is written if they are stored already."""
     content = {"recipe": recipe.to_plain(), "data": str(data.resolve())}
     path = run / "run.json"
     if not path.is_file() or path.read_text(encoding="utf-8") != _as_json(content):
@@ -99,8 +99,8 @@ class Checkpoints:
     def latest_intact(self) -> Path | None:
         """The latest checkpoint that can be read; damaged ones are reported and renamed.
 
-        Raises InputError if there are checkpoints but none of them is intact: a run that lost
-        everything should not start again from zero without a word.
+        Raises InputError if there are checkpoints but none of them is intact, so that the run does
+        not silently start from the beginning.
         """
         paths = self._all()
         for path in reversed(paths):
@@ -144,7 +144,7 @@ class Checkpoints:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """All that a checkpoint holds, on the CPU; a damaged or foreign file is an InputError."""
+    """The contents of a checkpoint, on the CPU; a damaged or foreign file raises InputError."""
     problem = zip_damage(path)
     if problem is not None:
         raise InputError(
@@ -249,8 +249,8 @@ def read_log(path: Path) -> list[dict[str, Any]]:
             events.append(event)
         elif number < len(lines):
             print(
-                f"{path}: line {number} is damaged and left out; the curves lack it, the run and "
-                f"its weights are not affected",
+                f"{path}: line {number} is damaged and left out of the curves; the run and its "
+                f"weights are not affected",
                 file=sys.stderr,
             )
     return events
@@ -267,7 +267,7 @@ def _parse_event(line: str) -> dict[str, Any] | None:
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder, which dies with the process; refuse if another holds it."""
+    """Hold the lock of a run's folder, released when the process ends; raise if it is taken."""
     run.mkdir(parents=True, exist_ok=True)
     path = run / ".lock"
     with try_lock(path) as is_ours:

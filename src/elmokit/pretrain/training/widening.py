@@ -1,9 +1,9 @@
 """WIDER CELLS, THE SAME FUNCTION: a small model as the beginning of a larger one.
 
 After Net2Net (Chen, Goodfellow and Shlens 2016). Every cell of every LSTM is copied; the copies
-have the same gates and so the same activations, and share the row of the projection that the one
-cell had. They share it unevenly, at random, so that their gradients differ and they part company
-in training.
+have the same gates and therefore the same activations, and the cell's row of the projection is
+divided between them. The division is uneven and random, so that their gradients differ and they
+diverge in training.
 """
 
 from dataclasses import replace

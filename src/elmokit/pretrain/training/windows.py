@@ -95,7 +95,7 @@ class Windows:
         return self._streams(np.where(is_real, unwrapped % self.num_positions, 0), is_real)
 
     def _bounds(self, epoch: int) -> tuple[Ints, Ints]:
-        """(lanes,) where each lane begins and ends; an epoch starts at another sentence."""
+        """(lanes,) where each lane begins and ends; each epoch starts at a different sentence."""
         size = self.num_positions
         shift = 0
         if epoch > 0:
@@ -156,7 +156,7 @@ class Budget:
         if self.skipped_steps and total < 1:
             raise InputError(
                 f"train.skip_tokens = {config.skip_tokens:,} leaves nothing of the "
-                f"{config.num_epochs:g} epochs to train on"
+                f"{config.num_epochs:g} epochs to train on; lower it or raise train.num_epochs"
             )
         if config.max_tokens is not None:
             total = min(total, -(-config.max_tokens // self.tokens_per_step))
@@ -172,5 +172,5 @@ class Budget:
         )
 
     def epoch(self, step: int) -> float:
-        """How often the text has been read after ``step`` steps."""
+        """The number of epochs after ``step`` steps."""
         return (self.skipped_steps + step) / self.epoch_steps[0]

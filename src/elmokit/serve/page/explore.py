@@ -41,7 +41,7 @@ def explore(
     device: str = "cpu",
     show_progress: bool = False,
 ) -> ExplorerPage:
-    """A page on which the uses of words can be looked at.
+    """Make a page for exploring the uses of words.
 
     Args:
         texts: files or folders, or one folder written by ``elmokit index``; nothing: a few
@@ -54,10 +54,10 @@ def explore(
         other_texts: shown beside the first, by the same model.
         senses: a folder with semcor30 and wordnet30, whose sentences are read before ``texts``.
         static: static vectors (GloVe or word2vec) to compare neighbours with.
-        most_uses: of a word that occurs more often, a sample is shown.
-        seed: of the samples.
+        most_uses: the maximum number of uses per word; if there are more, a sample is shown.
+        seed: seed of the samples.
         pretokenized: one sentence per line, tokens separated by spaces.
-        title: of the page.
+        title: title of the page.
         device: where the models run.
         show_progress: a progress bar on a terminal, plain lines elsewhere.
 
@@ -75,7 +75,7 @@ def explore(
     first = _explorer(models, model, corpus, most_uses, seed, vectors)
     chosen = list(words) or first.promising_words(NUM_WORDS)
     if not chosen:
-        raise InputError(f"{corpus.name}: no word of content occurs often; name words to look at")
+        raise InputError(f"{corpus.name}: no content word is frequent; name the words to show")
     shown = list(sentences) or example_sentences(corpus, chosen)
     if not other_model and not others and corpus.name == BUILTIN and isinstance(model, str):
         other_model = f"untrained:{model}"  # what the architecture alone gives

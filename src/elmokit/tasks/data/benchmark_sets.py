@@ -1,7 +1,7 @@
-"""The free data that stand in for the paper's: training, development and test sets of six tasks.
+"""Free data sets that replace the paper's: training, development and test sets of six tasks.
 
-``root`` is the folder into which the archives were unpacked (wnut17/, sst/, nli/, ...). Nothing of
-a test set is ever trained or stopped on; every split follows from the files alone.
+``root`` is the folder with the unpacked archives (wnut17/, sst/, nli/, ...). Test sets are never
+used for training or early stopping; every split is determined by the files alone.
 """
 
 import re
@@ -87,7 +87,7 @@ def _sentiment(root: Path) -> Splits:
 
 
 def _entailment(root: Path) -> Splits:
-    """SNLI's training set cannot be had here: its development set and the counterfactual pairs.
+    """SNLI's development set and the counterfactual pairs, in place of SNLI's training set.
 
     2,000 of the development pairs, grouped by premise, are held out for early stopping. The few
     training pairs whose premise is in the test set too are left out.

@@ -9,7 +9,7 @@ from elmokit.tasks.data.lines import read_json_lines, read_table
 from elmokit.text.tokenize import words
 
 NO_LABEL = "-"
-"""SNLI's mark for pairs on which the annotators did not agree: left out, as everybody does."""
+"""SNLI's label for pairs on which the annotators disagreed; left out, as is common practice."""
 _COLUMNS = {
     "premise": ("sentence1", "premise"),
     "hypothesis": ("sentence2", "hypothesis"),

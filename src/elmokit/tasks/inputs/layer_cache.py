@@ -86,9 +86,9 @@ class LayerCache:
         max_gigabytes: float = DEFAULT_GIGABYTES,
     ) -> None:
         if max_gigabytes <= 0:
-            raise InputError(f"the layer cache needs room: max_gigabytes is {max_gigabytes}")
+            raise InputError(f"layer cache: max_gigabytes must be positive, got {max_gigabytes}")
         if precision not in ("float32", "float16"):
-            raise InputError(f"the layer cache keeps float32 or float16, not {precision!r}")
+            raise InputError(f"the layer cache stores float32 or float16, got {precision!r}")
         self.num_layers = embedder.num_layers
         self.dim = embedder.dim
         self.max_bytes = round(max_gigabytes * 1e9)
@@ -103,7 +103,7 @@ class LayerCache:
         self._refresh()
 
     def prepare(self, sentences: Iterable[Sequence[str]], *, quiet: bool = False) -> int:
-        """Store the layers of these sentences; how many had to be computed.
+        """Store the layers of these sentences; return how many had to be computed.
 
         Sentences for which there is no room are left out: ``layers`` computes them every time.
         """
@@ -117,7 +117,7 @@ class LayerCache:
         return len(missing)
 
     def _missing(self, wanted: Mapping[bytes, Sequence[str]]) -> list[Sequence[str]]:
-        """What neither we nor another run has stored by now."""
+        """The sentences that neither this nor another run has stored."""
         self._refresh()
         return [
             sentence for key, sentence in wanted.items() if self._lookup(key, len(sentence)) is None
@@ -143,7 +143,7 @@ class LayerCache:
 
     @property
     def num_bytes(self) -> int:
-        """Of all models' layers in the folder."""
+        """The size of all models' layers in the folder."""
         return sum(size for _, _, size in self._shards_by_age())
 
     def _read(self, place: _Place, out: Vectors) -> None:

@@ -22,7 +22,7 @@ from elmokit.text.static_vectors import StaticVectors, read_static_vectors
 
 PADDING, UNKNOWN = 0, 1
 RANDOM_ROWS = 20_000
-"""Rows of the control's random table; words beyond share them."""
+"""Rows of the random table of the control; more words than this share rows."""
 
 
 class WordTable:
@@ -98,7 +98,7 @@ class WordVectors(nn.Module):
     def __init__(self, table: WordTable) -> None:
         super().__init__()
         self.learned = nn.Parameter(table.learned.clone())
-        # Written once with the vocabulary, not with every checkpoint; hence not persistent.
+        # Not persistent, because it is saved once with the vocabulary, not with every checkpoint.
         self.register_buffer("fixed", table.fixed, persistent=False)
         self.dim = table.dim
 
@@ -116,7 +116,7 @@ class WordVectors(nn.Module):
 
 
 class RandomVectors(nn.Module):
-    """The control for ELMo: vectors of its width that say nothing but which word it is."""
+    """The control for ELMo: random vectors that only identify the word."""
 
     table: Tensor
 

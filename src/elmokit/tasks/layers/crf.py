@@ -4,7 +4,7 @@
     log p(y) = score(y) - log sum over all allowed y' of exp(score(y'))
 
 Steps that a tagging scheme forbids (I-PER after B-LOC) have no weight in the sum and are never
-decoded. pytorch-crf (0.7.2 of 2019 is the newest) cannot forbid steps; hence our own.
+decoded. pytorch-crf (latest version 0.7.2, 2019) is not used, because it cannot forbid steps.
 """
 
 import torch

@@ -70,8 +70,9 @@ class CorefConfig:
         for name in ("lstm_dim", "feature_dim", "ffnn_dim", "max_span_width", "max_antecedents"):
             value = getattr(self, name)
             require(value >= 1, f"model.{name} must be at least 1, got {value}")
-        require(self.max_training_sentences >= 1, "model.max_training_sentences must be positive")
-        require(self.spans_per_token > 0, "model.spans_per_token must be positive")
+        for name in ("max_training_sentences", "spans_per_token"):
+            value = getattr(self, name)
+            require(value > 0, f"model.{name} must be positive, got {value}")
         for name in ("input_dropout", "lstm_dropout", "ffnn_dropout"):
             value = getattr(self, name)
             require(0 <= value < 1, f"model.{name} must lie in [0, 1), got {value}")

@@ -1,1 +1,1 @@
-"""Inner loops in C, compiled on first use where there is a C compiler; PyTorch is the twin."""
+"""Inner loops in C, compiled on first use if there is a C compiler; PyTorch has the same loops."""

@@ -15,14 +15,14 @@ from torch import Tensor
 
 FLAGS = ("-O3", "-std=c11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 SWITCH = "ELMOKIT_COMPILED"
-"""Set this environment variable to 0 to leave the compiler alone and use PyTorch throughout."""
+"""Set this environment variable to 0 to use PyTorch instead of compiled code."""
 
 POINTER, COUNT, NUMBER = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 
 
 @cache
 def library(name: str, *defines: str) -> ctypes.CDLL | None:
-    """The library made of ``name``.c; None without a compiler, or if the compiler fails."""
+    """The library compiled from ``name``.c; None without a compiler, or if the compiler fails."""
     compiler = find_compiler()
     if compiler is None:
         return None
@@ -34,11 +34,11 @@ def library(name: str, *defines: str) -> ctypes.CDLL | None:
             _compile(command, source, target)
         return ctypes.CDLL(str(target))
     except (OSError, subprocess.SubprocessError):
-        return None  # whatever is wrong with this compiler, PyTorch gives the same results
+        return None  # PyTorch gives the same results
 
 
 def address(tensor: Tensor | None, dtype: torch.dtype = torch.float32) -> int | None:
-    """Where the numbers of a tensor begin, as C reads them; None is C's NULL."""
+    """The address of a tensor's data, for C; None is NULL."""
     if tensor is None:
         return None
     assert tensor.is_contiguous() and tensor.dtype == dtype and tensor.device.type == "cpu"
@@ -63,7 +63,7 @@ def _compile(command: list[str], source: Path, target: Path) -> None:
             capture_output=True,
             timeout=120,
         )
-        os.replace(made, target)  # another process may have made the same meanwhile
+        os.replace(made, target)  # another process may have made it in the meantime
 
 
 def _machine_flags() -> list[str]:
@@ -72,7 +72,7 @@ def _machine_flags() -> list[str]:
 
 
 def _fingerprint(source: Path, command: list[str]) -> str:
-    """Of all that the library depends on: a home folder may be shared by unlike machines."""
+    """A checksum of source, command and processor: different machines may share a home folder."""
     headers = [path.read_bytes() for path in sorted(source.parent.glob("*.h"))]
     parts = [
         source.read_bytes(),

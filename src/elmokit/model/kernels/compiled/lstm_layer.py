@@ -1,4 +1,4 @@
-"""Whole LSTM layers in C, for steps of so few rows that most of the work is reading weights."""
+"""Whole LSTM layers in C, for steps with so few rows that reading weights dominates the time."""
 
 import ctypes
 import math
@@ -20,35 +20,35 @@ DEFINES: dict[Precision, tuple[str, ...]] = {
 
 
 class CompiledLayer(NamedTuple):
-    """Both read and write float32 tensors on the CPU."""
+    """C functions that read and write float32 tensors on the CPU."""
 
     project: Callable[[Tensor, NarrowWeights, Tensor], None]
-    """inputs (N, P), weights, out (N, 4H): x W_x + b is written."""
+    """inputs (N, P), weights, out (N, 4H): writes x W_x + b to ``out``."""
     run_steps: Callable[
         [NarrowWeights, Tensor, Tensor | None, Sequence[int], Tensor, Tensor, Tensor], None
     ]
-    """weights, what ``project`` made, its rows (S,) or None, batch sizes, hidden (B, P), cell
-    (B, H), which becomes the last, outputs (S, P), written."""
+    """weights, output of ``project``, its rows (S,) or None, batch sizes, hidden (B, P), cell
+    (B, H), outputs (S, P): overwrites ``cell`` with the last one, and writes ``outputs``."""
     run_stacks: Callable[[Sequence["Stack"], bool], list[Tensor]]
-    """one or two stacks, and whether the second has a thread of its own -> outputs of each,
-    (L, S, P)."""
+    """one or two stacks, and whether the second runs in its own thread -> the outputs (L, S, P) of
+    each."""
 
 
 class Stack(NamedTuple):
-    """All layers of one direction, and what they run over."""
+    """All layers of one direction, and their inputs."""
 
     layers: Sequence[NarrowWeights]
     has_skip: bool
-    """The input of every layer but the first is added to its output."""
+    """Whether the input of every layer but the first is added to its output."""
     inputs: Tensor  # (N, P)
-    rows: Tensor | None  # (S,): which input each step and sentence reads; None: their own
+    rows: Tensor | None  # (S,): which input each step and sentence reads; None: its own
     batch_sizes: Sequence[int]
-    hidden: Tensor  # (L, B, P), becomes the last
-    cell: Tensor  # (L, B, H), becomes the last
+    hidden: Tensor  # (L, B, P), overwritten by the last one
+    cell: Tensor  # (L, B, H), overwritten by the last one
 
 
 class _CStack(ctypes.Structure):
-    """As lstm_layer.c has it."""
+    """The struct of the same fields in lstm_layer.c."""
 
     _fields_ = (
         ("num_layers", COUNT), ("layers", POINTER), ("num_steps", COUNT), ("batch_sizes", POINTER),
@@ -61,7 +61,7 @@ class _CStack(ctypes.Structure):
 
 @cache
 def compiled_layer(precision: Precision) -> CompiledLayer | None:
-    """For matrices of one precision; None without a compiler."""
+    """The functions for matrices of one precision; None without a compiler."""
     found = library("lstm_layer", *DEFINES[precision])
     if found is None:
         return None
@@ -110,7 +110,7 @@ def compiled_layer(precision: Precision) -> CompiledLayer | None:
 
 
 def _fill(given: _CStack, stack: Stack) -> tuple[Tensor, object]:
-    """Its fields -> the outputs, (L, S, P), and all that C reads and nobody else keeps."""
+    """Fill the struct; return the outputs (L, S, P) and the objects that must outlive the call."""
     num_layers, batch, depth = stack.hidden.shape
     width, num_rows = stack.cell.shape[2], sum(stack.batch_sizes)
     assert stack.batch_sizes[0] == batch

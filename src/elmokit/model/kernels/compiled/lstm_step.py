@@ -1,4 +1,4 @@
-"""One LSTM step beside its matrix products, in C: the arguments are those of ``LstmSteps``."""
+"""One LSTM step except its matrix products, in C; the arguments are those of ``LstmSteps``."""
 
 import math
 from functools import cache
@@ -14,7 +14,7 @@ DEFINES: dict[torch.dtype, tuple[str, ...]] = {torch.float32: (), torch.bfloat16
 
 @cache
 def compiled_steps(dtype: torch.dtype) -> LstmSteps | None:
-    """For CPU tensors with gates of ``dtype``, all else float32; None where it cannot be had."""
+    """For CPU tensors with gates of ``dtype`` and all else float32; None if not available."""
     if dtype not in DEFINES or (found := library("lstm_step", *DEFINES[dtype])) is None:
         return None
     run_forward, run_backward = found.step_forward, found.step_backward
