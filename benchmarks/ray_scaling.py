@@ -1,11 +1,11 @@
 """Ray Data: rate by number of workers, and memory as the corpus grows, beside plain ``embed``.
 
-    python benchmarks/ray_scaling.py TEXT [--tokens 60000] [--workers 1 2] [--growth 10]
+    python benchmarks/ray_scaling.py TEXT [--tokens 15000] [--workers 1 2] [--growth 10]
 
 TEXT's first tokens become Parquet files. A cluster of as many nodes as workers, one core each, runs
-on this machine. Rates are of a whole run, without the start of Ray and of its workers: a first,
-small run is taken off. Memory is the largest resident size of one worker, once for the corpus and
-once for a corpus that is ``--growth`` times as large.
+on this machine and reads the corpus once, and then ``--growth`` times. The rate is that of the
+additional tokens, so that the start of Ray and of its workers does not count. Memory is the largest
+resident size of one worker, for both.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def seconds_on_ray(texts: Path, out: Path, num_workers: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text")
-    parser.add_argument("--tokens", type=int, default=60_000)
+    parser.add_argument("--tokens", type=int, default=15_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--growth", type=int, default=10)
     options = parser.parse_args()
@@ -94,8 +94,8 @@ def main() -> None:
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  Ray's spelling
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        small = write_parquet(sentences[:ROWS_PER_FILE], folder / "small", 1)
         once = write_parquet(sentences, folder / "once", 1)
+        often = write_parquet(sentences, folder / "often", options.growth)
         for num_workers in options.workers:
             size = {"num_cpus": 1, "object_store_memory": 200 * 2**20}
             head = {**size, "include_dashboard": False}
@@ -103,21 +103,17 @@ def main() -> None:
             for _ in range(num_workers - 1):
                 nodes.add_node(**size)
             ray.init(nodes.address, log_to_driver=False, logging_level="ERROR")
-            start_up = seconds_on_ray(small, folder / f"warm-{num_workers}", num_workers)
             with PeakMemory() as memory:
-                taken = seconds_on_ray(once, folder / f"out-{num_workers}", num_workers)
-            done = count - sum(map(len, sentences[:ROWS_PER_FILE]))
-            on_ray = done / (taken - start_up)
+                first = seconds_on_ray(once, folder / f"once-{num_workers}", num_workers)
+            with PeakMemory() as later_memory:
+                taken = seconds_on_ray(often, folder / f"often-{num_workers}", num_workers)
+            on_ray = (options.growth - 1) * count / (taken - first)
             print(
                 f"{num_workers} workers: {on_ray:,.0f} tokens/s, {on_ray / rate:.2f} of embed; "
-                f"start-up {start_up:.1f} s; {memory.megabytes:,.0f} MB per worker",
+                f"{memory.megabytes:,.0f} MB per worker, {later_memory.megabytes:,.0f} MB for "
+                f"{options.growth} times the corpus; {first:.1f} and {taken:.1f} s",
                 flush=True,
             )
-            if num_workers == options.workers[-1] and options.growth > 1:
-                large = write_parquet(sentences, folder / "large", options.growth)
-                with PeakMemory() as memory:
-                    seconds_on_ray(large, folder / "out-large", num_workers)
-                print(f"{options.growth} times the corpus: {memory.megabytes:,.0f} MB per worker")
             ray.shutdown()
             nodes.shutdown()
 
