@@ -135,7 +135,9 @@ def run_embed_on_ray(
         "precision": options.precision,
     }
     EmbedBatches(**settings)  # wrong settings fail here with a clear message, not on a worker
-    vectors = _read(inputs, column).map_batches(
+    # Texts are short and vectors costly: by size alone, one worker would get all of a small corpus.
+    texts = _read(inputs, column).repartition(target_num_rows_per_block=ROWS_AT_ONCE)
+    vectors = texts.map_batches(
         EmbedBatches,
         fn_constructor_kwargs=settings,
         batch_format="pyarrow",
