@@ -13,10 +13,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from elmokit.embed.embedder import Embedder
-from elmokit.embed.warm_start import settle
 from elmokit.pretrain.corpus.corpus import Corpus
-from elmokit.pretrain.export import SETTLED_BY, first_sentences
+from elmokit.pretrain.export import settle_on
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 
@@ -40,7 +38,7 @@ def main() -> None:
     assert first.output_words is not None and model.output_words is not None
     lean(first.bilm, model.bilm, options.share)
     lean(first.output_words.softmax, model.output_words.softmax, options.share)
-    model.settled = settle(Embedder(model), first_sentences(Corpus.open(options.data), SETTLED_BY))
+    settle_on(model, Corpus.open(options.data))
     write_native(model, options.out, "float16")
     print(f"wrote {options.out}")
 

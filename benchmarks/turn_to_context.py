@@ -18,11 +18,10 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.embedder import Embedder
-from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
 from elmokit.pretrain.config import read_recipe
 from elmokit.pretrain.corpus.corpus import Corpus
-from elmokit.pretrain.export import SETTLED_BY, first_sentences
+from elmokit.pretrain.export import first_sentences, settle_on
 from elmokit.pretrain.training.initial_weights import first_context_loss
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
@@ -70,14 +69,14 @@ def square_root(form: Tensor) -> Tensor:
 def turn(model: PretrainedModel, matrix: Tensor) -> None:
     """Multiply all states by ``matrix`` (P, P), and what reads them by its inverse."""
     inverse = torch.linalg.inv(matrix)
-    if model.output_words is not None:
-        softmax = model.output_words.softmax.weight
-        softmax.copy_(softmax.double() @ inverse.T)
+    assert model.output_words is not None
+    softmax = model.output_words.softmax.weight
+    softmax.copy_(softmax.double() @ inverse.T)
     for stack in (model.bilm.forward_lstm, model.bilm.backward_lstm):
         for name, weight in stack.named_parameters():
             if name.endswith("projection"):
                 weight.copy_(weight.double() @ matrix)
-            elif name.endswith("hidden_weight") or name == "layers.1.input_weight":
+            elif name != "layers.0.input_weight" and not name.endswith("bias"):  # reads states
                 weight.copy_(inverse @ weight.double())
 
 
@@ -94,8 +93,9 @@ def main() -> None:
     width = model.config.lstm.projection_dim
     settings = ["train.context=1", f"train.vectors={options.vectors}"]
     loss = first_context_loss(read_recipe("small", settings), corpus)
-    if loss is None or model.output_words is None:
-        raise InputError(f"{options.model}: has no softmax")
+    if model.output_words is None:
+        raise InputError(f"{options.model}: has no softmax; export the model with it")
+    assert loss is not None
     vectors = loss.weighted_vectors(model.output_words.softmax.weight.detach(), None).double()
     sentences = [
         sentence
@@ -113,7 +113,7 @@ def main() -> None:
     form *= covariance.trace() / (form @ covariance).trace()  # the states keep their mean length
     matrix = square_root((1 - options.share) * torch.eye(width) + options.share * form)
     turn(model, matrix)
-    model.settled = settle(Embedder(model), first_sentences(corpus, SETTLED_BY))
+    settle_on(model, corpus)
     write_native(model, options.out, "float16")
     sizes = torch.linalg.svdvals(matrix)
     print(f"wrote {options.out}; singular values {sizes[0]:.2f} to {sizes[-1]:.2f}")

@@ -66,10 +66,15 @@ def read_trained(run: Path, which: Which = "best") -> PretrainedModel:
         output_words=OutputWords(softmax, vocabulary),
         card={"trained_by": "elmokit", "tokens_seen": str(tokens)},
     )
+    settle_on(model, corpus)
+    return model
+
+
+def settle_on(model: PretrainedModel, corpus: Corpus) -> None:
+    """Give ``model`` the settled state that held-out sentences lead to, if there are enough."""
     sentences = first_sentences(corpus, SETTLED_BY)
     if len(sentences) > WARM_UP_SENTENCES:
         model.settled = settle(Embedder(model), sentences)
-    return model
 
 
 def first_sentences(corpus: Corpus, count: int) -> list[list[str]]:

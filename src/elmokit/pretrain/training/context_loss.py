@@ -1,4 +1,4 @@
-"""A second loss in training: the state at a word shall tell which words stand around it.
+"""A second loss in training: the state at a word has to tell which words are around it.
 
 A language model's state follows what comes next, and hardly what the text is about. Here the state
 of each stream has to point to the words around it rather than to those around the other streams of
