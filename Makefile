@@ -47,8 +47,8 @@ docs: $(VENV)/.docs  ## the documentation as a web site: build/site/index.html
 	@echo "build/site/index.html (searching it needs a server: python -m http.server --directory build/site)"
 
 bench: $(VENV)/.dev  ## the speed ratios of docs/reference/benchmarks.md
-	$(BIN)/python benchmarks/inference.py
-	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/speed/inference.py
+	$(BIN)/python benchmarks/speed/train.py
 
 MINUTES ?= 30
 fuzz: $(VENV)/.dev  ## damage files of every kind for MINUTES, guided by coverage, and count

@@ -50,7 +50,7 @@ UNNEEDED = ("torch._dynamo", "scipy", "sklearn", "nltk", "matplotlib", "pyarrow"
 
 
 def test_loading_and_embedding_import_no_compiler_and_no_extra(tmp_path: Path) -> None:
-    """Each of them would cost as much as a good part of torch; see benchmarks/startup.py."""
+    """Each of them would cost as much as a good part of torch; see benchmarks/speed/startup.py."""
     write_bilm_tf_files(tmp_path / "model", BilmTfSpec())
     (tmp_path / "two.txt").write_text("I like apples.\nShe works for Apple.\n")
     program = (

@@ -100,7 +100,7 @@ def test_every_make_target_and_extra_exists(path: Path) -> None:
 
 @every_page
 def test_every_option_in_a_sentence_exists(path: Path) -> None:
-    scripts = (ROOT / "benchmarks").glob("*.py")
+    scripts = (ROOT / "benchmarks").rglob("*.py")
     sources = [script.read_text(encoding="utf-8") for script in scripts]
     other = set(re.findall(r'"(--[\w-]+)"', "".join([*sources, inspect.getsource(seqvec)])))
     known = {*all_options(), *other, *OTHER_PROGRAMS}
@@ -125,7 +125,7 @@ def test_every_file_of_ours_exists(path: Path) -> None:
     for span in read_page(path).spans:
         name = span.split("#")[0]
         is_ours = re.fullmatch(r"[\w./-]+\.py", name) or re.match(
-            r"(src|docs|tests|examples|benchmarks)/[\w./-]*$", name
+            r"(src|docs|tests|examples|benchmarks|reliability|en-small)/[\w./-]*$", name
         )
         if is_ours and name not in OTHER_PROGRAMS:
             assert any((root / name).exists() for root in roots), f"there is no file {name}"

@@ -1,6 +1,6 @@
 """Ray Data: rate by number of workers, and memory as the corpus grows, beside plain ``embed``.
 
-    python benchmarks/ray_scaling.py TEXT [--tokens 15000] [--workers 1 2] [--growth 10]
+    python benchmarks/speed/ray_scaling.py TEXT [--tokens 15000] [--workers 1 2] [--growth 10]
 
 TEXT's first tokens become Parquet files. A cluster of as many nodes as workers, one core each, runs
 on this machine and reads the corpus once, and then ``--growth`` times. The rate is that of the

@@ -1,7 +1,7 @@
 """What does each integration cost? Its time on the same text as a ratio to plain elmokit's.
 
-    python benchmarks/integrations.py                      # all that are installed
-    python benchmarks/integrations.py --only spaCy sklearn --repeats 5
+    python benchmarks/speed/integrations.py                      # all that are installed
+    python benchmarks/speed/integrations.py --only spaCy sklearn --repeats 5
 
 In turns, in one process; the fastest turn of each counts. The peer does the same work without the
 library: `embed` on tokens where the integration is given tokens, `pool` on strings where it is

@@ -1,7 +1,7 @@
 """What does ELMo cost a task model? Epochs with cached layers against a fixed random vector.
 
-    python benchmarks/tasks.py DATA                          # all six
-    python benchmarks/tasks.py DATA --tasks ner --examples 300 --repeats 3
+    python benchmarks/speed/tasks.py DATA                          # all six
+    python benchmarks/speed/tasks.py DATA --tasks ner --examples 300 --repeats 3
 
 DATA is the folder with wnut17, sst, nli ... unpacked. Both models have the `cpu` recipe and read
 vectors of the same width at the same places, with the same dropout; they differ in where the

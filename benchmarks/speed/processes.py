@@ -1,6 +1,6 @@
 """Train with 1, 2 and 4 processes at the same global batch and compare held-out perplexity.
 
-python benchmarks/processes.py --data DATA [--tokens 400000]
+python benchmarks/speed/processes.py --data DATA [--tokens 400000]
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 CPU seconds of whole processes with one thread, in turns; the medians count. Asked: at most 1.25.
 
-    python benchmarks/startup.py --turns 7
+    python benchmarks/speed/startup.py --turns 7
 """
 
 import argparse

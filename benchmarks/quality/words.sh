@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every table and figure of docs/guide/words.md, by one command each:  benchmarks/words.sh DATA [MODEL]
+# Every table and figure of docs/guide/words.md, by one command each:  benchmarks/quality/words.sh DATA [MODEL]
 # DATA holds corpus/ (fiction, reviews, mail and news .txt) and wsd/ (semcor30, wordnet30).
 # About ten CPU minutes on one core with en-small. Tables go to words-results/, figures to docs/guide/figures/.
 set -euo pipefail
@@ -18,7 +18,7 @@ for text in news reviews; do  # news chose the measure, reviews is the test
     --picture "$figures/pseudo-change-$text.svg" > "$out/pseudo-change-$text.md"
 done
 elmokit change "$data/corpus/fiction.txt" "$data/corpus/reviews.txt" -m "$model" --tokens 1500000 --limit 60 \
-  --targets benchmarks/words-targets.txt --pages 30 --top 30 -o "$out/targets" > "$out/targets.md"
+  --targets benchmarks/quality/words-targets.txt --pages 30 --top 30 -o "$out/targets" > "$out/targets.md"
 elmokit change "$data/corpus/fiction.txt" "$data/corpus/reviews.txt" -m "$model" --tokens 300000 --min-count 100 \
   --limit 30 --pages 10 --top 20 -o "$out/fiction-reviews" > "$out/fiction-reviews.md"
 elmokit change "$data/corpus/fiction.txt" "$data/corpus/mail.txt" -m "$model" --tokens 250000 --min-count 100 \

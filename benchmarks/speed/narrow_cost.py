@@ -1,6 +1,6 @@
 """What do narrow weights cost in exactness? Each layer's distance from float32, on natural text.
 
-    python benchmarks/narrow_cost.py [MODEL] [--sentences 1000]
+    python benchmarks/speed/narrow_cost.py [MODEL] [--sentences 1000]
 
 Relative RMS: of the differences, as a share of the exact vectors' own RMS. Lowest cosine: of any
 token's vector with its exact one. What they cost a probe or a task:

@@ -1,8 +1,8 @@
 """How much load does `elmokit serve` carry, and are its answers right under it?
 
-    python benchmarks/serving.py                       # capacity, levels, burst, SIGTERM: 3 minutes
-    python benchmarks/serving.py --parts capacity peer
-    python benchmarks/serving.py --parts soak --soak-minutes 30
+    python benchmarks/speed/serving.py            # capacity, levels, burst, SIGTERM: 3 minutes
+    python benchmarks/speed/serving.py --parts capacity peer
+    python benchmarks/speed/serving.py --parts soak --soak-minutes 30
 
 Everything runs on this machine, over 127.0.0.1: the client takes its share of the cores too. Every
 answer holds the vectors of all tokens and is compared with those of offline ``embed``.

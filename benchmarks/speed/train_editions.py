@@ -1,7 +1,7 @@
 """How much faster does this version train than another one? At the sizes of en-small.
 
     git worktree add FIRST 9049e14                                 # the first edition
-    python benchmarks/train_editions.py TEXT FIRST/src src
+    python benchmarks/speed/train_editions.py TEXT FIRST/src src
 
 TEXT is a plain text file, of which each version prepares a corpus of its own. The versions train in
 turns, 30 steps each; what is printed is their rate over the last 20.

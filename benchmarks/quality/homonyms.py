@@ -1,6 +1,6 @@
 """Are two uses of a homonym nearer where they mean the same? Development data, written by hand.
 
-    python benchmarks/homonyms.py MODEL...
+    python benchmarks/quality/homonyms.py MODEL...
 
 ``homonyms.txt`` has 23 words of two unrelated senses, with five sentences for each. Of a use a,
 another use b of the same sense and a use c of the other sense, b has to be nearer to a (by cosine):

@@ -1,6 +1,6 @@
 """How a model reads text that is not Wikipedia: perplexity on the test parts of EWT and SST.
 
-    python benchmarks/out_of_domain.py DATA [--model MODEL]
+    python benchmarks/quality/out_of_domain.py DATA [--model MODEL]
 
 DATA holds the folders ewt and sst. Tokens are taken as they stand there, targets are the model's
 own vocabulary, every sentence starts from a fresh state.

@@ -1,8 +1,8 @@
 """Does the biLM know more than a 5-gram? Forward perplexity on the same words, counted alike.
 
-    python benchmarks/ngram.py CORPUS MODEL...          # CORPUS: a folder of `elmokit prepare`
-    python benchmarks/ngram.py CORPUS --seen 10000000:64     # what a run of 64 streams has read
-    python benchmarks/ngram.py CORPUS --lmplz PATH      # the same by kenlm, to compare
+    python benchmarks/quality/ngram.py CORPUS MODEL...      # CORPUS: a folder of `elmokit prepare`
+    python benchmarks/quality/ngram.py CORPUS --seen 10000000:64 # what a run of 64 streams has read
+    python benchmarks/quality/ngram.py CORPUS --lmplz PATH      # the same by kenlm, to compare
 
 The 5-gram (modified Kneser-Ney, unpruned) counts the corpus's training part; both models predict
 every word and the end of every held-out sentence, out of the same vocabulary, ``<UNK>`` included.

@@ -1,4 +1,4 @@
-"""An open-loop client for benchmarks/serving.py: a request leaves when it is due, come what may.
+"""An open-loop client for serving.py: a request leaves when it is due, come what may.
 
 Latency counts from the moment a request was due, so that a server that falls behind cannot hide it.
 """

@@ -1,6 +1,6 @@
 """Surprisal by the full softmax, beside its floor: the two matrix products it cannot do without.
 
-    OMP_NUM_THREADS=2 python benchmarks/surprisal.py TEXT [--tokens N] [--model NAME]
+    OMP_NUM_THREADS=2 python benchmarks/speed/surprisal.py TEXT [--tokens N] [--model NAME]
 
 Prints tokens per second of ``elmokit.surprisal`` (forward, backward and combined bits, entropy and
 rank of every token) and of the bare products (N, P) x (P, V) of both directions in the same

@@ -2,10 +2,10 @@
 
 The fastest turn of each counts: whatever else a machine does can only make a turn slower.
 
-    python benchmarks/inference.py                       # all sizes, many minutes
-    python benchmarks/inference.py --size small --sentences 512 --repeats 1
-    python benchmarks/inference.py --busy 2              # beside two busy neighbours
-    python benchmarks/inference.py --minilm PYTHON       # also a small transformer
+    python benchmarks/speed/inference.py                       # all sizes, many minutes
+    python benchmarks/speed/inference.py --size small --sentences 512 --repeats 1
+    python benchmarks/speed/inference.py --busy 2              # beside two busy neighbours
+    python benchmarks/speed/inference.py --minilm PYTHON       # also a small transformer
 
 Weights are random, sentences natural (../shared/data when it is there, else generated).
 """
@@ -53,7 +53,7 @@ SIZES = {
     ),
 }
 LATENCY_TOKENS = 23
-CORPUS = Path(__file__).parents[1] / "../shared/data/corpus/enwiki-0.txt.xz"
+CORPUS = Path(__file__).parents[2] / "../shared/data/corpus/enwiki-0.txt.xz"
 
 
 def natural_sentences(count: int) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """Does a model carry what a sentence is about to the word? Senses that are known, made from nouns.
 
-    python benchmarks/pseudo_senses.py DATA MODEL...   # DATA holds corpus/*.txt, wsd/wordnet30
+    python benchmarks/quality/pseudo_senses.py DATA MODEL... # DATA: corpus/*.txt, wsd/wordnet30
 
 160 nouns with at most two senses in WordNet are drawn from seven kinds of text, with 12 sentences
 each. In every sentence the noun is replaced by one made-up word, so that all of them look like uses

@@ -1,6 +1,6 @@
 """The mean of two models of one history: weights of SECOND by SHARE, of FIRST by the rest.
 
-    python benchmarks/average_models.py FIRST SECOND --share 0.6 --data CORPUS --out MODEL
+    python en-small/average_models.py FIRST SECOND --share 0.6 --data CORPUS --out MODEL
 
 SECOND was trained on from FIRST (``train.start_from``). Between two such models the mean is often
 better than either: see "A mean of two exports" in docs/reference/decisions.md. Cards are SECOND's;
@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     first, model = load_pretrained(options.first), load_pretrained(options.second)
+    if first.config != model.config:
+        raise SystemExit(f"{options.first} and {options.second}: differ in size; there is no mean")
     assert first.output_words is not None and model.output_words is not None
     lean(first.bilm, model.bilm, options.share)
     lean(first.output_words.softmax, model.output_words.softmax, options.share)

@@ -1,6 +1,6 @@
 """How fast a training step is: against plain autograd, and against the machine's GEMM limit.
 
-    python benchmarks/train.py [--steps 6] [--data DATA]
+    python benchmarks/speed/train.py [--steps 6] [--data DATA]
 
 All ways train the same model on the same batches in the same run, a step of one after a step of
 the others, so that a noisy machine disturbs them alike. The peer is what one would write first:

@@ -1,6 +1,6 @@
 """Is the sampled softmax a good stand-in? Train with it and with the full one, compare perplexity.
 
-    python benchmarks/negatives.py --data DATA [--negatives 500] [--tokens 1500000]
+    python benchmarks/quality/negatives.py --data DATA [--negatives 500] [--tokens 1500000]
 
 DATA is prepared with a vocabulary of 5,000 words (`elmokit prepare ... --vocabulary-size 5000`).
 Both runs see the same tokens from the same start; perplexity is by the full softmax on all

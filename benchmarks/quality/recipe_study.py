@@ -1,6 +1,6 @@
 """Which recipe is best at equal time: short runs on the real corpus, one change at a time.
 
-    python benchmarks/recipe_study.py CORPUS OUT [--probes DATA] [--minutes 4] [--only NAME ...]
+    python benchmarks/quality/recipe_study.py CORPUS OUT [--probes DATA] [--minutes 4] [--only NAME]
 
 Every run gets the same CPU time on one core: its pace is measured first, then it trains for as
 many tokens as that time allows, the rate falling to zero at the end. Perplexity is by the full

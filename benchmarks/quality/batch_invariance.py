@@ -5,7 +5,7 @@ layer's RMS. Then what becomes of a disturbance of the first state, in float64: 
 forget it, on some tokens that are repeated they do not. Other arithmetic can be imitated, as with
 ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE.
 
-    python benchmarks/batch_invariance.py en_ewt-ud-dev.conllu
+    python benchmarks/quality/batch_invariance.py en_ewt-ud-dev.conllu
 """
 
 import copy

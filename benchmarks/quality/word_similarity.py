@@ -1,7 +1,7 @@
 """Do static vectors rank pairs of words as people do? Spearman's correlation with their judgements.
 
     elmokit static en-small TEXT -o vectors.bin --layers concat --lowercase
-    python benchmarks/word_similarity.py vectors.bin ../shared/data/glove --layers 3 1
+    python benchmarks/quality/word_similarity.py vectors.bin ../shared/data/glove --layers 3 1
 
 WordSim-353 and SimLex-999 come with gensim (its test data). Only pairs that every file has count,
 so that all files answer the same questions. ``--layers 3`` says that a file holds three layers side

@@ -2,7 +2,7 @@
 
 One request is one call of ``embed`` in FastAPI's thread pool: no batching, no queue, no limits.
 
-    python benchmarks/serving_peers.py PORT MODEL
+    python benchmarks/speed/serving_peers.py PORT MODEL
 """
 
 import base64

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Train en-small further, behind everything else:  en-small/train.sh CORPUS GLOVE RUN SKIP [--set ...]
+# SKIP: the tokens of CORPUS that the last export has read. An existing RUN is resumed.
+set -eu
+corpus=$1 glove=$2 run=$3 skip=$4
+shift 4
+if [ -d "$run" ]; then
+  exec nice -n 19 elmokit train --resume "$run" "$@"
+fi
+exec nice -n 19 elmokit train small --data "$corpus" -o "$run" \
+  --set train.start_from=en-small --set train.skip_tokens="$skip" --set train.vectors="$glove" \
+  --set train.warmup_share=0.001 --set train.learning_rate=0.001 --set train.context=0.3 "$@"
