@@ -1,4 +1,4 @@
-"""A model with wider cells computes what the small one did, and learns to do more."""
+"""A wider model computes what the small one did, and learns to do more."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +16,25 @@ from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.export import export
 from elmokit.pretrain.training.initial_weights import first_weights
 from elmokit.pretrain.training.run import train
-from elmokit.pretrain.training.widening import widen_cells
+from elmokit.pretrain.training.vector_fit import KnownWords, teach_vectors
+from elmokit.pretrain.training.widening import (
+    has_more_filters,
+    widen_cells,
+    widen_characters,
+)
 from elmokit.text.static_vectors import StaticVectors
+from elmokit.text.token_ids import TokenIds
 from elmokit.weights.load import load_pretrained
 
 
 def with_cells(recipe: Recipe, dim: int) -> Recipe:
     return replace(recipe, model=replace(recipe.model, lstm=replace(recipe.model.lstm, dim=dim)))
+
+
+def with_filters(recipe: Recipe, *filters: tuple[int, int]) -> Recipe:
+    assert recipe.model.char_cnn is not None
+    char_cnn = replace(recipe.model.char_cnn, filters=filters)
+    return replace(recipe, model=replace(recipe.model, char_cnn=char_cnn))
 
 
 @pytest.mark.parametrize("factor", [2, 3])
@@ -91,3 +103,66 @@ def test_words_the_model_lacks_get_rows_from_static_vectors(model: Path, tmp_pat
     for word in new:
         found = softmax.weight[corpus.vocabulary.id_of(word)].detach().numpy()
         np.testing.assert_allclose(found, features[0] @ fitted, atol=1e-4)
+
+
+MORE_FILTERS = ((1, 5), (2, 9), (3, 4))
+
+
+def test_more_filters_give_the_same_token_vectors() -> None:
+    torch.manual_seed(3)
+    config = tiny_recipe().model
+    narrow = BiLm(config).eval()
+    wanted = with_filters(tiny_recipe(), *MORE_FILTERS).model.char_cnn
+    assert wanted is not None and has_more_filters(wanted, config.char_cnn)
+    wide = widen_characters(narrow, wanted).eval()
+    assert wide.config.char_cnn == wanted
+    ids = TokenIds(torch.randint(0, 262, (20, 12)), None)
+    torch.testing.assert_close(wide.encoder(ids), narrow.encoder(ids), atol=1e-6, rtol=1e-5)
+    table = torch.randn(3, config.lstm.projection_dim)
+    index = torch.tensor([[0, 1, 2]])
+    torch.testing.assert_close(wide.layers(table, index, [3]), narrow.layers(table, index, [3]))
+
+
+@pytest.mark.parametrize("filters", [((1, 5), (2, 6)), ((1, 5), (2, 5), (3, 9)), ((2, 6), (3, 9))])
+def test_filters_that_are_not_more_are_not_widened(filters: tuple[tuple[int, int], ...]) -> None:
+    wanted = with_filters(tiny_recipe(), *filters).model.char_cnn
+    assert wanted is not None
+    assert not has_more_filters(wanted, tiny_recipe().model.char_cnn)
+
+
+def test_new_filters_learn_the_static_vectors(tiny: Corpus) -> None:
+    """More of the vectors can be told from the token vectors, which hardly move."""
+    torch.manual_seed(3)
+    narrow = BiLm(tiny_recipe().model)
+    wanted = with_filters(tiny_recipe(), (1, 25), (2, 26), (3, 20)).model.char_cnn
+    assert wanted is not None
+    wide = widen_characters(narrow, wanted)
+    known = torch.arange(3, len(tiny.vocabulary))
+    words = KnownWords.of(wide, tiny, known)
+    vectors = torch.randn(len(known), 6)
+
+    def untold(encoded: torch.Tensor) -> float:
+        ones = torch.cat([encoded, torch.ones(len(encoded), 1)], dim=1)
+        return float((vectors - ones @ torch.linalg.lstsq(ones, vectors).solution).square().mean())
+
+    before = words.encode(wide.encoder)
+    teach_vectors(wide, words, vectors, num_steps=200)
+    after = words.encode(wide.encoder)
+    assert untold(after) < 0.5 * untold(before)
+    assert (after - before).square().mean() < 0.5 * before.var(dim=0).mean()
+
+
+def test_a_run_may_begin_with_a_model_of_fewer_filters(
+    model: Path, tiny: Corpus, tmp_path: Path
+) -> None:
+    words = tiny.vocabulary.words[3:]
+    np.save(tmp_path / "vectors.npy", np.random.default_rng(1).normal(size=(len(words), 4)))
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    plain = tiny_recipe(start_from=str(model))
+    taught = tiny_recipe(start_from=str(model), vectors=str(tmp_path), vectors_steps=3)
+    old = load_pretrained(model).bilm.encoder
+    ids = KnownWords.of(load_pretrained(model).bilm, tiny, torch.arange(3, 9))
+    for recipe, is_same in ((plain, True), (taught, False)):
+        bilm, _ = first_weights(with_filters(recipe, *MORE_FILTERS), tiny)
+        found, wanted = ids.encode(bilm.encoder), ids.encode(old)
+        assert torch.allclose(found, wanted, atol=1e-5) == is_same

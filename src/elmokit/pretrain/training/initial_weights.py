@@ -13,18 +13,18 @@ from elmokit.model.softmax import OutputWords, Softmax
 from elmokit.pretrain.config import Recipe, with_word_table
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.context_loss import ContextLoss
-from elmokit.pretrain.training.widening import widen_cells
+from elmokit.pretrain.training.vector_fit import KnownWords, fit_to_goals, teach_vectors
+from elmokit.pretrain.training.widening import (
+    has_more_filters,
+    widen_cells,
+    widen_characters,
+)
 from elmokit.pretrain.training.windows import BEGIN, END, UNKNOWN
-from elmokit.progress import meter
 from elmokit.recipe import to_plain
-from elmokit.text.characters import Utf8Characters
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
-from elmokit.text.token_ids import TokenIds
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.load import load_pretrained
 
-_WORDS_PER_STEP = 256
-_RATE = 0.003
 _TOKEN_RMS = 0.3
 """Root mean square of the values that the token encoder is fitted to."""
 
@@ -90,7 +90,7 @@ def begin_with_vectors(
     with torch.no_grad():
         softmax.weight[known] = turned / turned.norm(dim=1).mean()
     goals = turned * (_TOKEN_RMS / turned.pow(2).mean().sqrt())
-    _fit_encoder(bilm, corpus, known, goals, num_steps)
+    fit_to_goals(bilm.encoder, KnownWords.of(bilm, corpus, known), goals, num_steps)
     return len(known)
 
 
@@ -117,34 +117,13 @@ def _rotation(width_from: int, width_to: int) -> Tensor:
     return orthonormal if width_from > width_to else orthonormal.t()
 
 
-def _fit_encoder(bilm: BiLm, corpus: Corpus, known: Tensor, goals: Tensor, num_steps: int) -> None:
-    """Least squares over words sampled by the root of their count, with a decaying rate."""
-    cnn = bilm.config.char_cnn
-    if cnn is None or bilm.config.words is not None:
-        raise InputError("train.vectors needs a model without a word table; leave it out")
-    characters = Utf8Characters(cnn.max_characters)
-    ids = torch.from_numpy(corpus.lexicon.characters(known.numpy(), characters))
-    often = torch.from_numpy(np.sqrt(np.maximum(corpus.lexicon.counts[known.numpy()], 1.0)))
-    optimizer = torch.optim.Adam(bilm.encoder.parameters(), lr=_RATE)
-    with meter("fitting the characters to the vectors", "steps", num_steps) as steps:
-        for step in range(num_steps):
-            optimizer.param_groups[0]["lr"] = _RATE * (1 - step / num_steps)
-            drawn = torch.multinomial(often, _WORDS_PER_STEP, replacement=True)
-            found = bilm.encoder(TokenIds(ids[drawn], None))
-            loss = (found - goals[drawn]).pow(2).mean()
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            steps.advance(1, f"{1 - loss.item() / _TOKEN_RMS**2:.0%} of the variance")
-    optimizer.zero_grad(set_to_none=True)
-
-
 def model_start(
     recipe: Recipe, corpus: Corpus, vectors: StaticVectors | None = None
 ) -> tuple[BiLm, Softmax]:
     """The biLM and the softmax of the model ``train.start_from``, which has the recipe's sizes.
 
-    With ``vectors``, words that the model's softmax lacks get a row made from their vectors.
+    A model with fewer cells or fewer character filters is widened. With ``vectors``, words that
+    the model's softmax lacks get a row made from their vectors, and new filters learn them.
     """
     path = recipe.train.start_from
     model = load_pretrained(path)
@@ -152,6 +131,9 @@ def model_start(
     bilm = model.bilm
     if wanted.lstm.has_projection and wanted.lstm.dim % bilm.config.lstm.dim == 0:
         bilm = widen_cells(bilm, wanted.lstm.dim)
+    cnn, has_new_filters = wanted.char_cnn, False
+    if cnn is not None and has_more_filters(cnn, bilm.config.char_cnn):
+        bilm, has_new_filters = widen_characters(bilm, cnn), True
     if bilm.config != wanted:
         differing = [
             name for name, value in to_plain(wanted).items() if to_plain(bilm.config)[name] != value
@@ -168,6 +150,10 @@ def model_start(
     if num_new and vectors is not None and model.output_words is not None:
         is_new = [word not in model.output_words.vocabulary for word in corpus.vocabulary.words]
         rows_from_vectors(softmax, torch.tensor(is_new), corpus, vectors)
+    if has_new_filters and vectors is not None:
+        known, chosen = _vectors_of_words(corpus, vectors)
+        words = KnownWords.of(bilm, corpus, known)
+        teach_vectors(bilm, words, _standardised(chosen), recipe.train.vectors_steps)
     return bilm, softmax
 
 
