@@ -1,0 +1,75 @@
+"""The tools in en-small/: turned models predict the same words, a mean lies between two models."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from tiny_corpus import tiny_recipe
+
+from elmokit.embed.embedder import Embedder
+from elmokit.pretrain.export import export
+from elmokit.pretrain.perplexity import perplexity_of
+from elmokit.pretrain.training.run import train
+from elmokit.weights.load import load_pretrained
+
+TOOLS = Path(__file__).parents[2] / "en-small"
+
+
+def tool(name: str) -> ModuleType:
+    found = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    train(tiny_recipe(max_tokens=480), tiny_data, folder / "run")
+    export(folder / "run", folder / "model")
+    return folder / "model"
+
+
+def test_turned_states_predict_the_same_words(model: Path, tiny_data: Path) -> None:
+    torch.manual_seed(1)
+    turned = load_pretrained(model)
+    width = turned.config.lstm.projection_dim
+    matrix = torch.eye(width, dtype=torch.double) + 0.3 * torch.rand(width, width).double()
+    before = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
+    tool("turn_to_context").turn(turned, matrix)
+    after = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
+    for side in (slice(0, width), slice(width, None)):  # the layer of tokens stays
+        torch.testing.assert_close(after[0], before[0])
+        wanted = before[1:, :, side] @ matrix.numpy()
+        torch.testing.assert_close(
+            after[1:, :, side], wanted.astype("float32"), atol=1e-5, rtol=1e-4
+        )
+    found, expected = (
+        perplexity_of(one, tiny_data, "heldout", "fresh")
+        for one in (turned, load_pretrained(model))
+    )
+    assert found.forward == pytest.approx(expected.forward, rel=1e-5)
+    assert found.backward == pytest.approx(expected.backward, rel=1e-5)
+
+
+def test_a_context_form_weighs_the_directions_that_tell_the_context() -> None:
+    torch.manual_seed(1)
+    states = torch.randn(4000, 3, dtype=torch.double)
+    around = torch.stack([2 * states[:, 0], torch.randn(4000, dtype=torch.double)], dim=1)
+    form, covariance = tool("turn_to_context").context_form(states, around)
+    torch.testing.assert_close(covariance, torch.eye(3, dtype=torch.double), atol=0.1, rtol=0)
+    wanted = torch.diag(torch.tensor([4.0, 0, 0], dtype=torch.double))
+    torch.testing.assert_close(form, wanted, atol=0.2, rtol=0)
+    root = tool("turn_to_context").square_root(form)
+    torch.testing.assert_close(root @ root, form)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_mean_lies_between_two_models(share: float) -> None:
+    first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+    wanted = (1 - share) * first.weight + share * second.weight
+    tool("average_models").lean(first, second, share)
+    torch.testing.assert_close(second.weight, wanted)
