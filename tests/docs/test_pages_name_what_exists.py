@@ -125,7 +125,7 @@ def test_every_file_of_ours_exists(path: Path) -> None:
     for span in read_page(path).spans:
         name = span.split("#")[0]
         is_ours = re.fullmatch(r"[\w./-]+\.py", name) or re.match(
-            r"(src|docs|tests|examples|benchmarks|reliability|en-small)/[\w./-]*$", name
+            r"(src|docs|tests|examples|benchmarks|reliability|training)/[\w./-]*$", name
         )
         if is_ours and name not in OTHER_PROGRAMS:
             assert any((root / name).exists() for root in roots), f"there is no file {name}"

@@ -1,6 +1,6 @@
 """The mean of two models of one history: weights of SECOND by SHARE, of FIRST by the rest.
 
-    python en-small/average_models.py FIRST SECOND --share 0.6 --data CORPUS --out MODEL
+    python training/average_models.py FIRST SECOND --share 0.6 --data CORPUS --out MODEL
 
 SECOND was trained on from FIRST (``train.start_from``). Between two such models the mean is often
 better than either: see "A mean of two exports" in docs/reference/decisions.md. Cards are SECOND's;

@@ -1,4 +1,4 @@
-"""The tools in en-small/: turned models predict the same words, a mean lies between two models."""
+"""The tools in training/: turned models predict the same words, a mean lies between two models."""
 
 import importlib.util
 from pathlib import Path
@@ -14,7 +14,7 @@ from elmokit.pretrain.perplexity import perplexity_of
 from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
 
-TOOLS = Path(__file__).parents[2] / "en-small"
+TOOLS = Path(__file__).parents[2] / "training"
 
 
 def tool(name: str) -> ModuleType:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Train en-small further, behind everything else:  en-small/train.sh CORPUS GLOVE RUN SKIP [--set ...]
+# Train en-small further, behind everything else:  training/train.sh CORPUS GLOVE RUN SKIP [--set ...]
 # SKIP: the tokens of CORPUS that the last export has read. An existing RUN is resumed.
 set -eu
 corpus=$1 glove=$2 run=$3 skip=$4

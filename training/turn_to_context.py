@@ -1,6 +1,6 @@
 """Turn a model's states so that cosines follow the context more, without changing a prediction.
 
-    python en-small/turn_to_context.py MODEL --share 0.5 --data CORPUS --vectors GLOVE --out OUT
+    python training/turn_to_context.py MODEL --share 0.5 --data CORPUS --vectors GLOVE --out OUT
 
 Every state h, a row of P numbers, becomes h A with one invertible matrix A for both layers and both
 directions. What reads a state (recurrent matrices, the second layer, the softmax) is multiplied by
