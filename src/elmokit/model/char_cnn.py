@@ -3,13 +3,12 @@
 x = highway_n( ... highway_1( act( max over positions of conv_w(characters) ) ) )
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from elmokit.config import CharCnnConfig
+from elmokit.model.kernels.compiled.conv_max import compiled_conv_max
+from elmokit.model.kernels.conv_max import PLAIN, ConvMaxFunction
 
 
 class Highway(nn.Module):
@@ -85,47 +84,15 @@ def _conv_max_of(convolution: nn.Module, characters: Tensor) -> Tensor:
 
 
 def conv_max(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Maximum over the positions of a valid convolution.
+    """Maximum over the positions of a valid convolution; see ``kernels/conv_max.py``.
 
-    (N, C, E) characters, (num, E, width) filters -> (N, num). There is one GEMM per position, whose
-    result is still in the cache when it is compared with the maximum so far. Unlike with a
-    convolution, the matrix of all positions never exists. The gradient goes back the same way, to
-    the position that had the maximum.
+    (N, C, E) characters, (num, E, width) filters -> (N, num).
     """
     num_filters, dim, width = weight.shape
     kernel = weight.permute(2, 1, 0).reshape(width * dim, num_filters)
     flat = characters.flatten(1)  # (N, C * E): a window is a run of columns
-    matches: Tensor = _ConvMax.apply(flat, kernel, dim)  # type: ignore[no-untyped-call]
+    is_trained = torch.is_grad_enabled() and (flat.requires_grad or kernel.requires_grad)
+    is_plain = flat.dtype == kernel.dtype == torch.float32 and flat.device.type == "cpu"
+    steps = (compiled_conv_max() if is_trained and is_plain else None) or PLAIN
+    matches: Tensor = ConvMaxFunction.apply(flat, kernel, dim, steps)  # type: ignore[no-untyped-call]
     return matches + bias
-
-
-class _ConvMax(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, flat: Tensor, kernel: Tensor, dim: int) -> Tensor:
-        columns = [
-            slice(start, start + len(kernel))
-            for start in range(0, flat.shape[1] - len(kernel) + 1, dim)
-        ]
-        best = torch.mm(flat[:, columns[0]], kernel)  # (N, num)
-        match = torch.empty_like(best)
-        for window in columns[1:]:
-            torch.mm(flat[:, window], kernel, out=match)
-            torch.maximum(best, match, out=best)
-        ctx.columns = columns
-        ctx.save_for_backward(flat, kernel, best)
-        return best
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
-        flat, kernel, best = ctx.saved_tensors
-        to_flat, to_kernel = torch.zeros_like(flat), torch.zeros_like(kernel)
-        match = torch.empty_like(best)
-        left = gradient.clone()  # not yet assigned to a position; ties go to the first
-        for window in ctx.columns:
-            torch.mm(flat[:, window], kernel, out=match)
-            here = left * (match == best)  # (N, num)
-            left -= here
-            to_flat[:, window].addmm_(here, kernel.t())
-            to_kernel.addmm_(flat[:, window].t(), here)
-        return to_flat, to_kernel, None

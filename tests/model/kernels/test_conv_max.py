@@ -1,9 +1,12 @@
 """The maximum of a convolution, held to nn.Conv1d and amax."""
 
+import pytest
 import torch
 from torch import nn
 
 from elmokit.model.char_cnn import conv_max
+from elmokit.model.kernels.compiled.conv_max import compiled_conv_max
+from elmokit.model.kernels.conv_max import PLAIN, ConvMaxFunction
 
 
 def test_it_equals_a_convolution_and_its_maximum() -> None:
@@ -26,3 +29,20 @@ def test_of_equal_positions_one_gets_the_gradient() -> None:
     conv_max(characters, torch.ones(1, 3, 1), torch.zeros(1)).sum().backward()
     assert characters.grad is not None
     assert characters.grad.sum() == 2 * 3
+
+
+def test_the_compiled_steps_equal_those_in_pytorch() -> None:
+    steps = compiled_conv_max()
+    if steps is None:
+        pytest.skip("no C compiler")
+    random = torch.Generator().manual_seed(3)
+    given = torch.randn(40, 12 * 4, generator=random), torch.randn(3 * 4, 9, generator=random)
+    upstream = torch.relu(torch.randn(40, 9, generator=random))  # some are zero
+    results = []
+    for some in (PLAIN, steps):
+        flat, kernel = (tensor.clone().requires_grad_() for tensor in given)
+        best = ConvMaxFunction.apply(flat, kernel, 4, some)
+        best.backward(upstream)
+        results.append((best, flat.grad, kernel.grad))
+    torch.testing.assert_close(results[1], results[0])
+    assert torch.equal(results[1][0], results[0][0])
