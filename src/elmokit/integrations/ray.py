@@ -41,8 +41,8 @@ try:
 except ImportError:
     raise missing_extra("Ray", "ray", "embedding on a Ray cluster") from None
 
-ROWS_AT_ONCE = 1024
-"""Texts per batch: a few of ``embed``'s chunks, so that sorting by length pays off."""
+ROWS_AT_ONCE = 256
+"""Texts per batch: enough for sorting by length to pay off, few enough to share out evenly."""
 
 
 class EmbedBatches:
@@ -145,7 +145,6 @@ def run_embed_on_ray(
         # We limit the workers ourselves and tell Ray that they need no CPU: tasks that read or
         # write files need a whole CPU, and would wait forever if workers occupied all of them.
         num_cpus=0,
-        scheduling_strategy="SPREAD",
         compute=ray.data.ActorPoolStrategy(
             min_size=min(workers, _num_cluster_cpus()), max_size=workers
         ),
