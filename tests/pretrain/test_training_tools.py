@@ -8,7 +8,9 @@ import pytest
 import torch
 from tiny_corpus import tiny_recipe
 
+from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
+from elmokit.model.lstm import LstmStack, ProjectedLstm
 from elmokit.pretrain.export import export
 from elmokit.pretrain.perplexity import perplexity_of
 from elmokit.pretrain.training.run import train
@@ -73,3 +75,44 @@ def test_a_mean_lies_between_two_models(share: float) -> None:
     wanted = (1 - share) * first.weight + share * second.weight
     tool("average_models").lean(first, second, share)
     torch.testing.assert_close(second.weight, wanted)
+
+
+def layer_of(stack: LstmStack) -> ProjectedLstm:
+    layer = stack.layers[0]
+    assert isinstance(layer, ProjectedLstm)
+    return layer
+
+
+def test_cells_that_sum_hold_a_fading_sum_of_what_they_read() -> None:
+    tools = tool("sum_words")
+    torch.manual_seed(1)
+    stack = LstmStack(LstmConfig(dim=6, projection_dim=4, num_layers=1))
+    readers, constant, cells = 0.01 * torch.randn(4, 2), torch.zeros(2), torch.tensor([1, 4])
+    tools.make_sums(layer_of(stack), cells, readers, constant)
+    inputs = torch.randn(5, 4)
+    _, state = stack(inputs, [1] * 5, stack.zero_state(1))
+    gate = torch.sigmoid(torch.tensor(tools.OPEN))
+    fading = tools.KEPT ** torch.arange(4, -1, -1.0)
+    wanted = (fading[:, None] * gate * torch.tanh(inputs @ readers)).sum(dim=0)
+    torch.testing.assert_close(state.cell[0, 0, cells], wanted, atol=1e-6, rtol=1e-4)
+
+
+def test_a_cell_with_a_twin_is_freed_without_changing_the_states() -> None:
+    tools = tool("sum_words")
+    torch.manual_seed(1)
+    stack = LstmStack(LstmConfig(dim=6, projection_dim=4, num_layers=1))
+    layer = layer_of(stack)
+    with torch.no_grad():  # cell 5 does what cell 2 does
+        for weight in (layer.input_weight, layer.hidden_weight, layer.bias):
+            weight.view(-1, 4, 6)[..., 5] = weight.view(-1, 4, 6)[..., 2]
+    sequences = [torch.randn(9, 4) for _ in range(30)]
+
+    def states() -> torch.Tensor:
+        return torch.cat([stack(one, [1] * 9, stack.zero_state(1))[0][0] for one in sequences])
+
+    with torch.no_grad():
+        before = states()
+        freed = tools.free_cells(layer, tools.moments(layer, sequences), 1)
+        assert freed.item() in (2, 5)
+        assert layer.projection is not None and not layer.projection[freed].any()
+        torch.testing.assert_close(states(), before, atol=0.01, rtol=0.05)
