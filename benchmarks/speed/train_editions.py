@@ -14,8 +14,10 @@ import tempfile
 from pathlib import Path
 
 SETTINGS = (
-    "lstm.dim=1024", "lstm.projection_dim=256", "train.batch_size=256", "train.window=20",
-    "train.num_negatives=2048", "train.max_tokens=160000", "train.evaluate_every=1000",
+    "lstm.dim=1024", "lstm.projection_dim=256",
+    "char_cnn.filters=[[1,32],[2,64],[3,128],[4,128],[5,160]]",
+    "train.batch_size=256", "train.window=20", "train.num_negatives=2048",
+    "train.max_tokens=160000", "train.evaluate_every=1000",
     "train.evaluate_tokens=1000", "train.checkpoint_every=1000",
 )  # fmt: skip
 TURNS = 2
