@@ -15,15 +15,13 @@ import math
 from pathlib import Path
 
 import torch
+from context_words import ContextWords, linear_map
 from torch import Tensor
 
 from elmokit.embed.embedder import Embedder
-from elmokit.errors import InputError
 from elmokit.model.lstm import ProjectedLstm
-from elmokit.pretrain.config import read_recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.export import first_sentences, settle_on
-from elmokit.pretrain.training.initial_weights import first_context_loss
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 
@@ -33,7 +31,6 @@ OPEN = 2.0
 """The bias of the gates that stay open: sigmoid(2) is 0.88."""
 STEP = 0.15
 """Standard deviation of what a word adds; the sum stays where tanh is nearly linear."""
-RIDGE = 0.01
 CELL_RIDGE = 0.001
 
 
@@ -46,12 +43,16 @@ def moments(layer: ProjectedLstm, sequences: list[Tensor]) -> Tensor:
         hidden, cell = inputs.new_zeros(inputs.shape[1]), inputs.new_zeros(layer.config.dim)
         for token in inputs @ weights.input_weight + weights.bias:
             i, f, o, j = (token + hidden @ weights.hidden_weight).chunk(4)
-            cell = (f.sigmoid() * cell + i.sigmoid() * j.tanh()).clamp(-3, 3)
+            cell = _clip(f.sigmoid() * cell + i.sigmoid() * j.tanh(), weights.cell_clip)
             outputs.append(o.sigmoid() * cell.tanh())
-            hidden = (outputs[-1] @ weights.projection).clamp(-3, 3)
+            hidden = _clip(outputs[-1] @ weights.projection, weights.projection_clip)
     found = torch.stack(outputs).double()
     products = found.t() @ found / len(found)
     return products + CELL_RIDGE * products.diagonal().mean() * torch.eye(len(products))
+
+
+def _clip(values: Tensor, limit: float | None) -> Tensor:
+    return values if limit is None else values.clamp(-limit, limit)
 
 
 @torch.no_grad()
@@ -92,26 +93,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     model, corpus = load_pretrained(options.model), Corpus.open(options.data)
-    settings = ["train.context=1", f"train.vectors={options.vectors}"]
-    loss = first_context_loss(read_recipe("small", settings), corpus)
-    if model.output_words is None:
-        raise InputError(f"{options.model}: has no softmax; export the model with it")
-    assert loss is not None
-    vectors = loss.weighted_vectors(model.output_words.softmax.weight.detach(), None)
-    rows = {word: number for number, word in enumerate(corpus.vocabulary.words)}
+    context_words = ContextWords(model, corpus, options.vectors)
     sentences = list(first_sentences(corpus, options.sentences))
     width = model.config.lstm.projection_dim
     tokens = [torch.from_numpy(one[0][:, :width]) for one in Embedder(model).layers(sentences)]
-    words = torch.stack(
-        [vectors[rows[word]] if word in rows else vectors[0] * 0 for s in sentences for word in s]
-    )
+    words = torch.cat([context_words.of(sentence) for sentence in sentences])
     inputs = torch.cat(tokens)
     begin, end = model.bilm.encoder(model.indexer.encode(["<S>", "</S>"])).detach().split(1)
     marked = [torch.cat([begin, sequence, end]) for sequence in tokens[:1000]]
     centred, goals = inputs - inputs.mean(dim=0), words - words.mean(dim=0)
-    covariance = centred.t() @ centred / len(centred)
-    ridge = RIDGE * covariance.diagonal().mean() * torch.eye(width)
-    readers = torch.linalg.solve(covariance + ridge, centred.t() @ goals / len(centred))  # (P, E)
+    readers, _ = linear_map(centred, goals)  # (P, E)
     told = centred @ readers
     _, directions = torch.linalg.eigh(told.t() @ told)  # by rising variance
     readers = readers @ directions[:, -options.cells :]

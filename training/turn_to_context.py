@@ -15,32 +15,27 @@ import argparse
 from pathlib import Path
 
 import torch
+from context_words import ContextWords, linear_map
 from torch import Tensor
 
 from elmokit.embed.embedder import Embedder
-from elmokit.errors import InputError
-from elmokit.pretrain.config import read_recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.export import first_sentences, settle_on
-from elmokit.pretrain.training.initial_weights import first_context_loss
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
 SHORTEST, LONGEST = 8, 30
 """Sentences of other lengths tell little of a word's context, or too much."""
-RIDGE = 0.01
 WHITENING = 0.25
 """0 leaves what contexts have most in common as it is, 0.5 gives each direction the same weight."""
 
 
-def contexts(sentences: list[list[str]], vectors: Tensor, rows: dict[str, int]) -> Tensor:
+def contexts(sentences: list[list[str]], context_words: ContextWords) -> Tensor:
     """(N, E), one row per token: the summed vectors of the other words of its sentence."""
     found = []
     for sentence in sentences:
-        words = torch.stack(
-            [vectors[rows[word]] if word in rows else vectors[0] * 0 for word in sentence]
-        )
+        words = context_words.of(sentence).double()
         found.append(words.sum(dim=0) - words)
     around = torch.cat(found)
     around = around - around.mean(dim=0)
@@ -51,10 +46,7 @@ def contexts(sentences: list[list[str]], vectors: Tensor, rows: dict[str, int]) 
 
 def context_form(states: Tensor, around: Tensor) -> tuple[Tensor, Tensor]:
     """The form (P, P) by which ``states`` (N, P) predict ``around``, and their covariance."""
-    states = states - states.mean(dim=0)
-    covariance = states.T @ states / len(states)
-    ridge = RIDGE * covariance.diagonal().mean() * torch.eye(len(covariance))
-    found = torch.linalg.solve(covariance + ridge, states.T @ around / len(states))  # (P, E)
+    found, covariance = linear_map(states - states.mean(dim=0), around)
     return found @ found.T, covariance
 
 
@@ -91,19 +83,12 @@ def main() -> None:
     options = parser.parse_args()
     model, corpus = load_pretrained(options.model), Corpus.open(options.data)
     width = model.config.lstm.projection_dim
-    settings = ["train.context=1", f"train.vectors={options.vectors}"]
-    loss = first_context_loss(read_recipe("small", settings), corpus)
-    if model.output_words is None:
-        raise InputError(f"{options.model}: has no softmax; export the model with it")
-    assert loss is not None
-    vectors = loss.weighted_vectors(model.output_words.softmax.weight.detach(), None).double()
     sentences = [
         sentence
         for sentence in first_sentences(corpus, options.sentences)
         if SHORTEST <= len(sentence) <= LONGEST
     ]
-    rows = {word: number for number, word in enumerate(corpus.vocabulary.words)}
-    around = contexts(sentences, vectors, rows)
+    around = contexts(sentences, ContextWords(model, corpus, options.vectors))
     top = torch.cat(
         [torch.from_numpy(layers[-1]).double() for layers in Embedder(model).layers(sentences)]
     )  # (N, 2P)

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_corpus import prepare_tiny
+from tiny_corpus import prepare_tiny, tiny_recipe
 
 from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.export import export
+from elmokit.pretrain.training.run import train
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +18,15 @@ def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_data: Path) -> Corpus:
     return Corpus.open(tiny_data)
+
+
+@pytest.fixture(scope="session")
+def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that was trained for a few steps, with its softmax."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(tiny_recipe(max_tokens=240), tiny_data, folder / "run")
+    export(folder / "run", folder / "model")
+    return folder / "model"
 
 
 @pytest.fixture(autouse=True)

@@ -6,14 +6,11 @@ from types import ModuleType
 
 import pytest
 import torch
-from tiny_corpus import tiny_recipe
 
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.lstm import LstmStack, ProjectedLstm
-from elmokit.pretrain.export import export
 from elmokit.pretrain.perplexity import perplexity_of
-from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
 
 TOOLS = Path(__file__).parents[2] / "training"
@@ -23,16 +20,10 @@ def tool(name: str) -> ModuleType:
     found = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(TOOLS)  # as when it runs as a script
+        found.loader.exec_module(module)
     return module
-
-
-@pytest.fixture(scope="module")
-def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("trained")
-    train(tiny_recipe(max_tokens=480), tiny_data, folder / "run")
-    export(folder / "run", folder / "model")
-    return folder / "model"
 
 
 def test_turned_states_predict_the_same_words(model: Path, tiny_data: Path) -> None:

@@ -13,7 +13,6 @@ from elmokit.errors import InputError
 from elmokit.pretrain.config import Recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
-from elmokit.pretrain.export import export
 from elmokit.pretrain.training import loop
 from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
 from elmokit.pretrain.training.initial_weights import (
@@ -30,14 +29,6 @@ from elmokit.text.static_vectors import StaticVectors
 from elmokit.text.token_ids import TokenIds
 from elmokit.text.vocabulary import MARKERS
 from elmokit.weights.load import load_pretrained
-
-
-@pytest.fixture(scope="module")
-def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("start")
-    train(tiny_recipe(max_tokens=240), tiny_data, folder / "run")
-    export(folder / "run", folder / "model")
-    return folder / "model"
 
 
 def starting_from(model: Path) -> Recipe:

@@ -13,7 +13,6 @@ from elmokit.model.bilm import BiLm
 from elmokit.pretrain.config import Recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
-from elmokit.pretrain.export import export
 from elmokit.pretrain.training.initial_weights import first_weights
 from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.vector_fit import KnownWords, teach_vectors
@@ -51,14 +50,6 @@ def test_wider_cells_give_the_same_layers(factor: int) -> None:
     assert copies is not None
     first, second = copies[: config.lstm.dim], copies[config.lstm.dim : 2 * config.lstm.dim]
     assert not torch.equal(first, second)  # else they would stay alike for ever
-
-
-@pytest.fixture(scope="module")
-def model(tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("narrow")
-    train(tiny_recipe(max_tokens=240), tiny_data, folder / "run")
-    export(folder / "run", folder / "model")
-    return folder / "model"
 
 
 def test_a_run_may_begin_with_a_model_of_fewer_cells(
