@@ -23,10 +23,11 @@ class Highway(nn.Module):
         nn.init.zeros_(self.transform.bias)
         nn.init.constant_(self.carry.bias, -2.0)  # at first, mostly carry x through
 
-    def forward(self, features: Tensor) -> Tensor:
+    def forward(self, features: Tensor, matrix_dtype: torch.dtype | None = None) -> Tensor:
         """(N, F) -> (N, F)."""
-        gate = torch.sigmoid(self.carry(features))  # (N, F)
-        return torch.lerp(features, torch.relu(self.transform(features)), gate)
+        gate = torch.sigmoid(linear(self.carry, features, matrix_dtype))  # (N, F)
+        transformed = torch.relu(linear(self.transform, features, matrix_dtype))
+        return torch.lerp(features, transformed, gate)
 
 
 class CharCnn(nn.Module):
@@ -60,9 +61,12 @@ class CharCnn(nn.Module):
             assert convolution.bias is not None
             nn.init.zeros_(convolution.bias)
 
-    def forward(self, ids: Tensor, longest: int | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, longest: int | None = None, matrix_dtype: torch.dtype | None = None
+    ) -> Tensor:
         """``longest``: beyond this many positions, all rows contain only padding.
 
+        ``matrix_dtype``: dtype of the highways' matrix products, if not that of the parameters.
         Padding has its own vector and takes part in the maximum, but all windows of pure padding
         are equal, so only one of them is computed.
         """
@@ -74,8 +78,17 @@ class CharCnn(nn.Module):
         features = torch.cat(matches, dim=-1)  # (N, F): the best match anywhere in the token
         features = torch.relu(features) if self.config.activation == "relu" else features.tanh()
         for highway in self.highways:
-            features = highway(features)
+            features = highway(features, matrix_dtype)
         return features
+
+
+def linear(layer: nn.Linear, inputs: Tensor, matrix_dtype: torch.dtype | None) -> Tensor:
+    """``layer(inputs)``, with its matrix product computed in ``matrix_dtype``, if given."""
+    if matrix_dtype in (None, inputs.dtype):
+        outputs: Tensor = layer(inputs)
+        return outputs
+    product = inputs.to(matrix_dtype) @ layer.weight.to(matrix_dtype).t()
+    return product.to(inputs.dtype) + layer.bias
 
 
 def _conv_max_of(convolution: nn.Module, characters: Tensor) -> Tensor:

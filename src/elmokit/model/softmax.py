@@ -92,14 +92,20 @@ class LogUniformSampler:
 
 
 def sampled_softmax_loss(
-    hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor, candidates: "Candidates"
+    hidden: Tensor,
+    rows: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    candidates: "Candidates",
+    gradient_dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """Mean loss of (N, P) hidden vectors against their targets and the drawn negatives.
 
     ``rows`` (R, P) and ``bias`` (R) are the softmax rows in play; ``targets`` (N,) and
-    ``candidates.negatives`` (K,) point into them.
+    ``candidates.negatives`` (K,) point into them. ``gradient_dtype``: dtype of the gradient's
+    matrix products; the predictions themselves are not rounded.
     """
-    result: Tensor = _SampledSoftmax.apply(hidden, rows, bias, targets, candidates)  # type: ignore[no-untyped-call]
+    result: Tensor = _SampledSoftmax.apply(hidden, rows, bias, targets, candidates, gradient_dtype)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -122,12 +128,19 @@ class Candidates(NamedTuple):
 class _SampledSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tensor, given: Candidates
+        ctx: Any,
+        hidden: Tensor,
+        rows: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        given: Candidates,
+        gradient_dtype: torch.dtype,
     ) -> Tensor:
         negative_rows = rows[given.negatives]  # (K, P)
         negative_bias = bias[given.negatives] + given.negative_offset
         target_rows = rows[targets]  # (N, P)
         target_logits = (hidden * target_rows).sum(1) + bias[targets] + given.target_offset
+        narrow_rows, narrow_hidden = negative_rows.to(gradient_dtype), hidden.to(gradient_dtype)
         to_hidden = torch.empty_like(hidden)
         to_negatives = torch.zeros_like(negative_rows)
         to_negative_bias = torch.zeros_like(negative_bias)
@@ -148,9 +161,14 @@ class _SampledSoftmax(torch.autograd.Function):
             sums = shares.sum(dim=1).add_((target_logits[block] - highest).exp_())
             shares.div_(sums[:, None])  # the probabilities of the negatives
             torch.add(sums.log_(), highest, out=log_norm[block])
-            torch.mm(shares, negative_rows, out=to_hidden[block])
-            to_negatives.addmm_(shares.t(), hidden[block])
             to_negative_bias += shares.sum(dim=0)
+            if gradient_dtype == shares.dtype:
+                torch.mm(shares, negative_rows, out=to_hidden[block])
+                to_negatives.addmm_(shares.t(), hidden[block])
+            else:  # rounded, but added up in float32
+                shares = shares.to(gradient_dtype)
+                to_hidden[block] = shares @ narrow_rows
+                to_negatives += shares.t() @ narrow_hidden[block]
         losses = log_norm - target_logits  # (N,): -log p(target)
         to_target = torch.expm1(-losses)  # p(target) - 1
         to_hidden.addcmul_(target_rows, to_target[:, None])
@@ -166,7 +184,7 @@ class _SampledSoftmax(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
-        return *_scaled_gradients(ctx, gradient), None, None
+        return *_scaled_gradients(ctx, gradient), None, None, None
 
 
 class _FullSoftmax(torch.autograd.Function):

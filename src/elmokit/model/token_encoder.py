@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
-from elmokit.model.char_cnn import CharCnn
+from elmokit.model.char_cnn import CharCnn, linear
 from elmokit.text.token_ids import TokenIds
 
 ROWS_AT_ONCE = 1024
@@ -32,23 +32,28 @@ class TokenEncoder(nn.Module):
             nn.init.normal_(self.projection.weight, std=config.feature_dim**-0.5)
             nn.init.zeros_(self.projection.bias)
 
-    def forward(self, ids: TokenIds) -> Tensor:
-        """Return (N, P), in the dtype of the weights even under ``torch.autocast``."""
+    def forward(self, ids: TokenIds, matrix_dtype: torch.dtype | None = None) -> Tensor:
+        """Return (N, P), in the dtype of the weights even under ``torch.autocast``.
+
+        ``matrix_dtype``: dtype of the products of the highways and of the projection, if not that
+        of the weights.
+        """
         given = ids.words if ids.characters is None else ids.characters
         assert given is not None
         with torch.autocast(given.device.type, enabled=False):
-            return self._encode_by_length(ids)
+            return self._encode_by_length(ids, matrix_dtype)
 
-    def _encode_by_length(self, ids: TokenIds) -> Tensor:
+    def _encode_by_length(self, ids: TokenIds, matrix_dtype: torch.dtype | None) -> Tensor:
         """Encode tokens of similar length together, so that there is little padding."""
         if ids.characters is None or len(ids.characters) == 0:
-            return self._encode(ids, longest=None)
+            return self._encode(ids, None, matrix_dtype)
         lengths = lengths_before_tail(ids.characters)
         order = torch.argsort(lengths, stable=True)
         groups = [
             self._encode(
                 TokenIds(ids.characters[rows], None if ids.words is None else ids.words[rows]),
-                longest=int(lengths[rows[-1]]),
+                int(lengths[rows[-1]]),
+                matrix_dtype,
             )
             for rows in torch.split(order, ROWS_AT_ONCE)
         ]
@@ -56,16 +61,20 @@ class TokenEncoder(nn.Module):
         back[order] = torch.arange(len(order), device=order.device)
         return torch.cat(groups)[back]
 
-    def _encode(self, ids: TokenIds, longest: int | None) -> Tensor:
+    def _encode(
+        self, ids: TokenIds, longest: int | None, matrix_dtype: torch.dtype | None
+    ) -> Tensor:
         parts = []
         if self.words is not None:
             assert ids.words is not None
             parts.append(self.words(ids.words))  # (N, word dim)
         if self.char_cnn is not None:
             assert ids.characters is not None
-            parts.append(self.char_cnn(ids.characters, longest=longest))  # (N, F)
+            parts.append(self.char_cnn(ids.characters, longest, matrix_dtype))  # (N, F)
         features = parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
-        return features if self.projection is None else self.projection(features)
+        if self.projection is None:
+            return features
+        return linear(self.projection, features, matrix_dtype)
 
 
 def lengths_before_tail(ids: Tensor) -> Tensor:

@@ -48,7 +48,8 @@ class TrainConfig:
     warmup_share: float = 0.02
     dropout: float = 0.0
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
-    """Precision of the LSTMs' matrix products; weights, states and softmax are always float32.
+    """Precision of the matrix products of highways and LSTMs, and of the sampled softmax's
+    gradient; weights, states and the softmax's predictions are always float32.
     ``auto``: bfloat16 if the processor has instructions for it, else float32; decided when the run
     starts, and kept when it is resumed on another machine."""
     average: int = 0

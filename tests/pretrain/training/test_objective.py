@@ -167,6 +167,7 @@ def test_bfloat16_products_give_nearly_the_gradients_of_float32(tiny: Corpus) ->
         losses.append(result.loss.item())
         states.append(result.state.forward)
         gradients.append({name: each.grad.clone() for name, each in bilm.named_parameters()})
+        gradients[-1] |= {"rows": result.softmax.weight, "row bias": result.softmax.bias}
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
     assert losses[0] != losses[1]  # the narrower products were really made
     for name, exact in gradients[0].items():

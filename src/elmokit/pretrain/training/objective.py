@@ -60,8 +60,8 @@ class Objective(nn.Module):
     """The biLM with its training loss, to be wrapped in DistributedDataParallel.
 
     The softmax is not a submodule: its gradient is returned separately, only for the rows in play.
-    ``matrix_dtype``: dtype of the LSTMs' matrix products. ``context_loss``: a second loss, which is
-    not reported.
+    ``matrix_dtype``: dtype of the matrix products of highways, LSTMs and the softmax's gradient.
+    ``context_loss``: a second loss, which is not reported.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Objective(nn.Module):
 
     def forward(self, batch: Batch, state: BiLmState, seed: int, scale: float) -> StepResult:
         """``seed`` fixes the dropout masks; ``scale`` multiplies the loss and its gradient."""
-        table = self.bilm.encoder(batch.ids)  # (N, P)
+        table = self.bilm.encoder(batch.ids, self.matrix_dtype)  # (N, P)
         weight, bias = (tensor.detach() for tensor in self.softmax_parameters)
         context_rows = None
         if self.context_loss is not None:
@@ -151,7 +151,7 @@ class Objective(nn.Module):
                 rows, workspaces, self.steps,
             )  # fmt: skip
             top = outputs[-1] if drop is None else drop(outputs[-1])  # (S, P)
-            loss = total = _softmax_loss(top, weight, bias, part)
+            loss = total = _softmax_loss(top, weight, bias, part, self.matrix_dtype)
             weights = list(stack.parameters())
             wanted = [each for each in weights if each.requires_grad]
             if self.context_loss is not None and context_rows is not None:
@@ -182,10 +182,12 @@ class Objective(nn.Module):
         return drop
 
 
-def _softmax_loss(hidden: Tensor, weight: Tensor, bias: Tensor, part: DirectionBatch) -> Tensor:
+def _softmax_loss(
+    hidden: Tensor, weight: Tensor, bias: Tensor, part: DirectionBatch, gradient_dtype: torch.dtype
+) -> Tensor:
     if part.candidates is None:
         return full_softmax_loss(hidden, weight, bias, part.targets)
-    return sampled_softmax_loss(hidden, weight, bias, part.targets, part.candidates)
+    return sampled_softmax_loss(hidden, weight, bias, part.targets, part.candidates, gradient_dtype)
 
 
 def _is_plain_cpu(bilm: BiLm) -> bool:
