@@ -17,7 +17,7 @@ TOKENS = st.lists(st.text(max_size=14), min_size=1, max_size=9)
 def test_no_further_than_the_longest_word_is_as_good_as_all_the_way(tokens: list[str]) -> None:
     ids = INDEXER.encode(tokens)
     with torch.no_grad():
-        whole = ENCODER._encode(ids, longest=None)
+        whole = ENCODER._encode(ids, longest=None, matrix_dtype=None)
         short = ENCODER(ids)
     assert torch.allclose(whole, short, atol=1e-6, rtol=0.0)
 
