@@ -2,7 +2,7 @@
 """Where sentences end: the decisions of a trained Punkt model (Kiss and Strunk 2006).
 
 A period, question or exclamation mark may end a sentence. Punkt looks at the word before it and
-the word behind it, and at what it has learned: which words are abbreviations, which pairs of
+the word after it, and at what it has learned: which words are abbreviations, which pairs of
 words belong together across a period, which words often begin sentences, and in which positions
 each word was written in upper or lower case. The sections named below are those of the paper.
 
@@ -157,7 +157,7 @@ def _potential_ends(text: str) -> Iterator[_PotentialEnd]:
 
 
 def _has_break(context: str, parameters: PunktParameters) -> bool:
-    """Whether a sentence ends in the word before a mark, the mark, or the word behind it."""
+    """Whether a sentence ends in the word before a mark, the mark, or the word after it."""
     lines = context.split("\n")
     tokens = [token for line in lines if line.strip() for token in _TOKEN.findall(line)]
     return any(_ends_sentence(token, after, parameters) for token, after in pairwise(tokens))
@@ -205,7 +205,7 @@ def _looks_final(token: str, parameters: PunktParameters) -> bool:
 
 
 def _starts_sentence(token: str, kind: str, parameters: PunktParameters) -> bool | None:
-    """What its case says about a word behind a period (4.1.1); None: nothing."""
+    """What its case says about a word after a period (4.1.1); None: nothing."""
     if token in _MARKS:
         return False
     flags = parameters.orthography.get(kind, 0)

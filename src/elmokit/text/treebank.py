@@ -186,7 +186,7 @@ def _cut_off_clitics(run: str, apostrophes: list[int], is_final: bool, cuts: set
 
 
 def _cut_in_two(run: str, cuts: set[int]) -> None:
-    """``cannot``, ``gonna`` and the like; ``'tis`` only behind one of them, as in NLTK."""
+    """``cannot``, ``gonna`` and the like; ``'tis`` only after one of them, as in NLTK."""
     for found in _TWO_WORDS.finditer(run):
         start, end = found.span()
         is_wanna = found.lastindex == _TWO_WORDS.groups
