@@ -40,8 +40,8 @@ class Models:
         return model
 
     def embedder(self, name: str) -> Embedder:
-        """The model as an ``Embedder``, on the device."""
-        path = find_model(name).path
+        """The model as an ``Embedder``, on the device; "" is the default, as in ``untrained:``."""
+        path = find_model(name or None).path
         if path not in self._embedders:
             model = load_pretrained(path, need_softmax=self.need_softmax)
             embedder = Embedder(model, precision=self.precision)
