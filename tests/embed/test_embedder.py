@@ -1,5 +1,6 @@
 import copy
 import pickle
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from elmokit.embed.mix import Mix
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.load import load_pretrained
 
 SENTENCES = [["The", "cat", "sat", "."], ["Yes"], [], ["a", "rose", "is", "a", "rose"]]
 tokens = st.text(alphabet="abcé\U0001f600", max_size=9)
@@ -331,6 +333,51 @@ def test_a_saved_model_is_loaded_again(
     elmo.save(tmp_path / "model")
     assert_same(load(tmp_path / "model").embed(SENTENCES), elmo.embed(SENTENCES))
     assert elmo.device == torch.device("cpu")
+
+
+def words_of_softmax(folder: Path) -> list[str]:
+    found = load_pretrained(folder).output_words
+    assert found is not None
+    return list(found.vocabulary.words)
+
+
+def test_options_and_weights_of_two_folders_are_saved_with_the_softmax(
+    bilm_tf: Path, tmp_path: Path
+) -> None:
+    options = (bilm_tf / "options.json").rename(tmp_path / "options.json")
+    elmo = load((options, bilm_tf / "weights.hdf5"))
+    elmo.save(tmp_path / "saved")
+    assert_same(load(tmp_path / "saved").embed(SENTENCES), elmo.embed(SENTENCES))
+    assert "naïve" in words_of_softmax(tmp_path / "saved")
+
+
+def test_a_relative_path_is_saved_with_the_softmax_from_any_folder(
+    bilm_tf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(bilm_tf).save(tmp_path / "first" / "saved")
+    monkeypatch.chdir(tmp_path / "first")
+    elmo = load("saved")
+    monkeypatch.chdir(tmp_path)
+    pickle.loads(pickle.dumps(elmo)).save("second")
+    assert words_of_softmax(tmp_path / "second") == words_of_softmax(bilm_tf)
+
+
+def test_a_softmax_that_has_gone_is_not_lost_in_silence(
+    bilm_tf: Path, model: Path, tmp_path: Path
+) -> None:
+    load(bilm_tf).save(tmp_path / "whole")
+    elmo = load(tmp_path / "whole")
+    (tmp_path / "whole").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="whole: the softmax of this model was left here"):
+        elmo.save(tmp_path / "new")
+    (tmp_path / "moved").rename(tmp_path / "whole")
+    (tmp_path / "whole" / "softmax.safetensors").unlink()
+    with pytest.raises(InputError, match="whole: the softmax of this model was left here"):
+        elmo.save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    without_softmax = load(shutil.copytree(model, tmp_path / "copy"))
+    shutil.rmtree(tmp_path / "copy")
+    without_softmax.save(tmp_path / "new")
 
 
 def test_tokens_offsets_and_vectors_come_together(elmo: Embedder) -> None:

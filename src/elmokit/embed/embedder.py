@@ -37,7 +37,7 @@ from elmokit.model.packing import find_places
 from elmokit.progress import meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
-from elmokit.weights.load import load_pretrained
+from elmokit.weights.load import read_softmax
 from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -174,8 +174,7 @@ class Embedder:
             folder: replaced if it contains nothing but a model.
             dtype: ``"float16"`` halves the files and rounds the weights to three digits.
         """
-        if self.pretrained.output_words is None and Path(self.source).exists():
-            self.pretrained.output_words = load_pretrained(self.source).output_words
+        read_softmax(self.pretrained)
         write_native(self.pretrained, Path(folder), dtype)
 
     def tokenize(self, text: str) -> list[Token]:
