@@ -5,6 +5,8 @@ import types
 import typing
 from collections.abc import Iterator
 
+import pytest
+
 import elmokit
 
 
@@ -47,3 +49,8 @@ def test_types_of_public_calls_are_exported() -> None:
 def test_every_public_name_has_a_docstring() -> None:
     for name in elmokit.__all__:
         assert inspect.getdoc(getattr(elmokit, name)), name
+
+
+def test_a_familiar_name_leads_to_ours() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'from_pretrained'; use elmokit\.load"):
+        _ = elmokit.from_pretrained

@@ -98,6 +98,10 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     """Import public names on first use, so that ``elmokit --help`` does not load torch."""
+    if name == "from_pretrained":
+        raise AttributeError(
+            "module 'elmokit' has no attribute 'from_pretrained'; use elmokit.load"
+        )
     if name not in _HOMES:
         raise AttributeError(f"module 'elmokit' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -1,8 +1,10 @@
 import copy
 import pickle
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from tiny_config import TINY
 
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.familiar_calls import FAMILIAR_CALLS
 from elmokit.embed.load import load
 from elmokit.embed.mix import Mix
 from elmokit.errors import InputError
@@ -270,6 +273,7 @@ def test_attributes_describe_the_model(elmo: Embedder) -> None:
         ({"a": "b"}, r"got a dictionary: use its \.values\(\)"),
         (["fine", float("nan")], r"got nan \(sentence 1, counted from 0\); fill in"),
         (["fine", {"a": 1}], "a string or a list of strings, got {'a': 1}"),
+        (b"bytes", r"got bytes: use \[text\.decode"),
     ],
 )
 def test_what_would_be_embedded_as_nonsense_is_refused(
@@ -286,15 +290,32 @@ def test_tables_and_documents_of_other_libraries_are_refused_by_name(elmo: Embed
     class Doc(list):  # type: ignore[type-arg]
         sents = ()
 
+    class Span(Doc):
+        vocab = ()
+
     with pytest.raises(InputError, match="got a DataFrame: give one of its columns"):
         elmo.embed(DataFrame())
     with pytest.raises(InputError, match="got a spaCy Doc: use"):
         elmo.embed(Doc())
+    with pytest.raises(InputError, match=r"got a spaCy Span \(sentence 1, .* in span\]"):
+        elmo.embed([["fine"], Span()])
+
+
+def test_the_words_to_cache_are_not_the_letters_of_a_string(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match=r"a list of words, got one string: use \['hello'\]"):
+        elmo.cache_words("hello")
+
+
+def test_an_embedder_is_not_made_from_a_name() -> None:
+    with pytest.raises(InputError, match=r"got 'en-small'; use elmokit\.load"):
+        Embedder("en-small")  # type: ignore[arg-type]
 
 
 def test_calls_of_other_libraries_name_ours(elmo: Embedder) -> None:
     with pytest.raises(AttributeError, match="has no 'encode'; here it is embed"):
         elmo.encode(["a"])
+    with pytest.raises(AttributeError, match=r"has no 'cuda'; here it is to\(\"cuda\"\)"):
+        elmo.cuda()
     with pytest.raises(AttributeError, match=r"has no 'nonsense'$"):
         _ = elmo.nonsense
     with pytest.raises(InputError, match="an Embedder is not callable: use embed"):
@@ -407,3 +428,22 @@ def test_progress_is_shown_when_asked_for(
     assert capsys.readouterr().err == ""
     elmo.embed(SENTENCES, show_progress=True)
     assert "embed: 10 of 10 (100%) tokens" in capsys.readouterr().err
+    for computed in (elmo.stream, elmo.stream_layers, elmo.pool):
+        list(computed(SENTENCES, batch_tokens=6, show_progress=True))
+        assert "embed: 10 tokens" in capsys.readouterr().err
+
+
+def test_names_for_familiar_calls_exist(elmo: Embedder) -> None:
+    for name, ours in FAMILIAR_CALLS.items():
+        assert not hasattr(elmo, name)
+        for dotted in re.findall(r"elmokit(?:\.\w+)+", ours):
+            module, _, last = dotted.rpartition(".")
+            assert hasattr(import_module(module), last), dotted
+        first = re.match(r"(\w+)(?: \(|\(|,|;|$|\.\w+\()", ours)
+        assert first is None or first[1] == "elmokit" or hasattr(elmo, first[1]), ours
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 6, 100])
+def test_batches_do_not_change_pooled_vectors(elmo: Embedder, batch_tokens: int) -> None:
+    pooled = elmo.pool(SENTENCES, batch_tokens=batch_tokens)
+    np.testing.assert_allclose(pooled, elmo.pool(SENTENCES), atol=1e-5)
