@@ -68,7 +68,10 @@ def substitutes(model: AnyModel, tokens: Sentence, place: int, top: int = 10) ->
         place: the index of the token to replace.
         top: how many words to return.
 
-    >>> found = substitutes("en-small", "The bank raised its rates.", 1)     # doctest: +SKIP
+    >>> import elmokit
+    >>> found = elmokit.substitutes("en-small", "The bank raised its rates.", 1)
+    >>> found.word
+    'bank'
     >>> [guess.word for guess in found.with_word[:3]]                        # doctest: +SKIP
     ['banks', 'company', 'government']
     """
