@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.config import CharacterScheme as CharacterScheme
     from elmokit.config import CharCnnConfig as CharCnnConfig
     from elmokit.config import LstmConfig as LstmConfig
     from elmokit.config import ModelConfig as ModelConfig
@@ -19,19 +20,27 @@ if TYPE_CHECKING:
     from elmokit.embed.elmo import Elmo as Elmo
     from elmokit.embed.embedder import CarriedLayers as CarriedLayers
     from elmokit.embed.embedder import Embedder as Embedder
+    from elmokit.embed.embedder import Start as Start
+    from elmokit.embed.load import AnyModel as AnyModel
     from elmokit.embed.load import load as load
+    from elmokit.embed.mix import AnyMix as AnyMix
     from elmokit.embed.mix import Mix as Mix
+    from elmokit.embed.pooling import Pooling as Pooling
     from elmokit.embed.sentences import EmbeddedText as EmbeddedText
+    from elmokit.embed.sentences import Sentence as Sentence
     from elmokit.errors import InputError as InputError
     from elmokit.model.bilm import BiLm as BiLm
     from elmokit.model.bilm import BiLmOutput as BiLmOutput
     from elmokit.model.bilm import BiLmState as BiLmState
+    from elmokit.model.kernels.choice import PrecisionName as PrecisionName
+    from elmokit.model.kernels.lstm_weights import Precision as Precision
     from elmokit.model.lstm import LstmState as LstmState
     from elmokit.model.packing import TokenBatch as TokenBatch
     from elmokit.model.packing import batch_tokens as batch_tokens
     from elmokit.model.scalar_mix import ScalarMix as ScalarMix
     from elmokit.model.softmax import OutputWords as OutputWords
     from elmokit.model.softmax import Softmax as Softmax
+    from elmokit.pretrain.perplexity import StateMode as StateMode
     from elmokit.pretrain.predict import Guess as Guess
     from elmokit.pretrain.substitutes import Substitutes as Substitutes
     from elmokit.pretrain.substitutes import substitutes as substitutes
@@ -42,14 +51,17 @@ if TYPE_CHECKING:
     from elmokit.serve.page.explore import explore as explore
     from elmokit.text.characters import Characters as Characters
     from elmokit.text.punkt import PunktParameters as PunktParameters
-    from elmokit.text.sentences import Sentence as Sentence
+    from elmokit.text.sentences import SentenceSpan as SentenceSpan
     from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
     from elmokit.text.token_ids import TokenIds as TokenIds
     from elmokit.text.token_ids import TokenIndexer as TokenIndexer
     from elmokit.text.tokenize import Token as Token
     from elmokit.text.tokenize import tokenize as tokenize
     from elmokit.text.vocabulary import Vocabulary as Vocabulary
+    from elmokit.weights.names import ModelFiles as ModelFiles
+    from elmokit.weights.names import ModelName as ModelName
     from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
+    from elmokit.weights.tensor_files import StorageType as StorageType
 
 __version__ = "0.2.0.dev0"
 
@@ -82,7 +94,7 @@ _HOMES = {
     "Characters": "elmokit.text.characters",
     "Token": "elmokit.text.tokenize",
     "tokenize": "elmokit.text.tokenize",
-    "Sentence": "elmokit.text.sentences",
+    "SentenceSpan": "elmokit.text.sentences",
     "SentenceSplitter": "elmokit.text.sentences",
     "PunktParameters": "elmokit.text.punkt",
     "ModelConfig": "elmokit.config",
@@ -92,12 +104,28 @@ _HOMES = {
     "InputError": "elmokit.errors",
     "explore": "elmokit.serve.page.explore",
     "ExplorerPage": "elmokit.serve.page.document",
+    "AnyMix": "elmokit.embed.mix",
+    "AnyModel": "elmokit.embed.load",
+    "CharacterScheme": "elmokit.config",
+    "ModelFiles": "elmokit.weights.names",
+    "ModelName": "elmokit.weights.names",
+    "Pooling": "elmokit.embed.pooling",
+    "Precision": "elmokit.model.kernels.lstm_weights",
+    "PrecisionName": "elmokit.model.kernels.choice",
+    "Sentence": "elmokit.embed.sentences",
+    "Start": "elmokit.embed.embedder",
+    "StateMode": "elmokit.pretrain.perplexity",
+    "StorageType": "elmokit.weights.tensor_files",
 }
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import public names on first use, so that ``elmokit --help`` does not load torch."""
+    if name == "from_pretrained":
+        raise AttributeError(
+            "module 'elmokit' has no attribute 'from_pretrained'; use elmokit.load"
+        )
     if name not in _HOMES:
         raise AttributeError(f"module 'elmokit' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

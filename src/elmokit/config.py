@@ -142,6 +142,7 @@ class LstmConfig:
 
 
 CharacterScheme = Literal["utf8", "unicode"]
+"""Whether a model reads UTF-8 bytes or Unicode code points."""
 
 
 @dataclass(frozen=True)

@@ -145,6 +145,24 @@ def test_another_number_of_layers_is_refused() -> None:
         Elmo(small_bilm(), initial_weights=[0.0, 1.0])
 
 
+@pytest.mark.parametrize("dropout", [2, 1.0, -0.1, float("nan")])
+def test_a_dropout_that_is_no_probability_below_one_is_refused(dropout: float) -> None:
+    with pytest.raises(InputError, match="dropout must be at least 0 and less than 1, got"):
+        Elmo(small_bilm(), dropout=dropout)
+
+
+def test_no_mixes_are_refused() -> None:
+    with pytest.raises(InputError, match="num_mixes must be at least 1, got 0"):
+        Elmo(small_bilm(), num_mixes=0)
+
+
+def test_a_module_names_what_makes_its_batches() -> None:
+    with pytest.raises(InputError, match=r"got a list; make one with elmo\.batch\(sentences\)"):
+        Elmo(small_bilm())(["text"])
+    with pytest.raises(InputError, match=r"its name, its path or a pair .*, got 3"):
+        Elmo(3)  # type: ignore[arg-type]
+
+
 def test_the_mask_of_a_batch_is_true_where_there_are_tokens() -> None:
     batch = batch_tokens([["a", "b", "c"], [], ["d"]], INDEXER)
     assert batch.mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]

@@ -1,7 +1,10 @@
 import copy
 import pickle
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +16,13 @@ from tiny_config import TINY
 
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.familiar_calls import FAMILIAR_CALLS
 from elmokit.embed.load import load
 from elmokit.embed.mix import Mix
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.load import load_pretrained
 
 SENTENCES = [["The", "cat", "sat", "."], ["Yes"], [], ["a", "rose", "is", "a", "rose"]]
 tokens = st.text(alphabet="abcé\U0001f600", max_size=9)
@@ -268,6 +273,7 @@ def test_attributes_describe_the_model(elmo: Embedder) -> None:
         ({"a": "b"}, r"got a dictionary: use its \.values\(\)"),
         (["fine", float("nan")], r"got nan \(sentence 1, counted from 0\); fill in"),
         (["fine", {"a": 1}], "a string or a list of strings, got {'a': 1}"),
+        (b"bytes", r"got bytes: use \[text\.decode"),
     ],
 )
 def test_what_would_be_embedded_as_nonsense_is_refused(
@@ -284,15 +290,32 @@ def test_tables_and_documents_of_other_libraries_are_refused_by_name(elmo: Embed
     class Doc(list):  # type: ignore[type-arg]
         sents = ()
 
+    class Span(Doc):
+        vocab = ()
+
     with pytest.raises(InputError, match="got a DataFrame: give one of its columns"):
         elmo.embed(DataFrame())
     with pytest.raises(InputError, match="got a spaCy Doc: use"):
         elmo.embed(Doc())
+    with pytest.raises(InputError, match=r"got a spaCy Span \(sentence 1, .* in span\]"):
+        elmo.embed([["fine"], Span()])
+
+
+def test_the_words_to_cache_are_not_the_letters_of_a_string(elmo: Embedder) -> None:
+    with pytest.raises(InputError, match=r"a list of words, got one string: use \['hello'\]"):
+        elmo.cache_words("hello")
+
+
+def test_an_embedder_is_not_made_from_a_name() -> None:
+    with pytest.raises(InputError, match=r"got 'en-small'; use elmokit\.load"):
+        Embedder("en-small")  # type: ignore[arg-type]
 
 
 def test_calls_of_other_libraries_name_ours(elmo: Embedder) -> None:
     with pytest.raises(AttributeError, match="has no 'encode'; here it is embed"):
         elmo.encode(["a"])
+    with pytest.raises(AttributeError, match=r"has no 'cuda'; here it is to\(\"cuda\"\)"):
+        elmo.cuda()
     with pytest.raises(AttributeError, match=r"has no 'nonsense'$"):
         _ = elmo.nonsense
     with pytest.raises(InputError, match="an Embedder is not callable: use embed"):
@@ -333,6 +356,51 @@ def test_a_saved_model_is_loaded_again(
     assert elmo.device == torch.device("cpu")
 
 
+def words_of_softmax(folder: Path) -> list[str]:
+    found = load_pretrained(folder).output_words
+    assert found is not None
+    return list(found.vocabulary.words)
+
+
+def test_options_and_weights_of_two_folders_are_saved_with_the_softmax(
+    bilm_tf: Path, tmp_path: Path
+) -> None:
+    options = (bilm_tf / "options.json").rename(tmp_path / "options.json")
+    elmo = load((options, bilm_tf / "weights.hdf5"))
+    elmo.save(tmp_path / "saved")
+    assert_same(load(tmp_path / "saved").embed(SENTENCES), elmo.embed(SENTENCES))
+    assert "naïve" in words_of_softmax(tmp_path / "saved")
+
+
+def test_a_relative_path_is_saved_with_the_softmax_from_any_folder(
+    bilm_tf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(bilm_tf).save(tmp_path / "first" / "saved")
+    monkeypatch.chdir(tmp_path / "first")
+    elmo = load("saved")
+    monkeypatch.chdir(tmp_path)
+    pickle.loads(pickle.dumps(elmo)).save("second")
+    assert words_of_softmax(tmp_path / "second") == words_of_softmax(bilm_tf)
+
+
+def test_a_softmax_that_has_gone_is_not_lost_in_silence(
+    bilm_tf: Path, model: Path, tmp_path: Path
+) -> None:
+    load(bilm_tf).save(tmp_path / "whole")
+    elmo = load(tmp_path / "whole")
+    (tmp_path / "whole").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="whole: the softmax of this model was left here"):
+        elmo.save(tmp_path / "new")
+    (tmp_path / "moved").rename(tmp_path / "whole")
+    (tmp_path / "whole" / "softmax.safetensors").unlink()
+    with pytest.raises(InputError, match="whole: the softmax of this model was left here"):
+        elmo.save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    without_softmax = load(shutil.copytree(model, tmp_path / "copy"))
+    shutil.rmtree(tmp_path / "copy")
+    without_softmax.save(tmp_path / "new")
+
+
 def test_tokens_offsets_and_vectors_come_together(elmo: Embedder) -> None:
     text = "It can't be.  Mr. Doe left."
     whole, given, empty = elmo.embed_text([text, ["two", "tokens"], ""])
@@ -360,3 +428,22 @@ def test_progress_is_shown_when_asked_for(
     assert capsys.readouterr().err == ""
     elmo.embed(SENTENCES, show_progress=True)
     assert "embed: 10 of 10 (100%) tokens" in capsys.readouterr().err
+    for computed in (elmo.stream, elmo.stream_layers, elmo.pool):
+        list(computed(SENTENCES, batch_tokens=6, show_progress=True))
+        assert "embed: 10 tokens" in capsys.readouterr().err
+
+
+def test_names_for_familiar_calls_exist(elmo: Embedder) -> None:
+    for name, ours in FAMILIAR_CALLS.items():
+        assert not hasattr(elmo, name)
+        for dotted in re.findall(r"elmokit(?:\.\w+)+", ours):
+            module, _, last = dotted.rpartition(".")
+            assert hasattr(import_module(module), last), dotted
+        first = re.match(r"(\w+)(?: \(|\(|,|;|$|\.\w+\()", ours)
+        assert first is None or first[1] == "elmokit" or hasattr(elmo, first[1]), ours
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 6, 100])
+def test_batches_do_not_change_pooled_vectors(elmo: Embedder, batch_tokens: int) -> None:
+    pooled = elmo.pool(SENTENCES, batch_tokens=batch_tokens)
+    np.testing.assert_allclose(pooled, elmo.pool(SENTENCES), atol=1e-5)

@@ -1,6 +1,7 @@
 """What could stand in the place of a word, by its context and with the word as evidence."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from elmokit.errors import InputError
 from elmokit.pretrain import substitutes as module
 from elmokit.pretrain.predict import predict
 from elmokit.pretrain.substitutes import SubstituteReader, substitutes
+from elmokit.weights.native import write_native
 
 SENTENCE = ["the", "cat", "sat", "on", "a", "mat"]
 
@@ -70,3 +72,13 @@ def test_typical_substitutes_tell_groups_apart(monkeypatch: pytest.MonkeyPatch) 
         assert words == best
     (alone,) = reader.typical(groups[:1], top=3)
     assert alone == [reader.words[number] for number in means[0].topk(3).indices.tolist()]
+
+
+def test_a_string_is_tokenised_and_a_model_may_be_named_by_its_path(tmp_path: Path) -> None:
+    write_native(tiny_lm(), tmp_path / "model")
+    found = substitutes(tmp_path / "model", "the cat sat on a mat", 1)
+    wanted = substitutes(tiny_lm(), SENTENCE, 1)
+    assert found.tokens == SENTENCE
+    assert [guess.word for guess in found.by_context] == [g.word for g in wanted.by_context]
+    with pytest.raises(InputError, match="a string or a list of strings, got 3"):
+        substitutes(tiny_lm(), ["the", 3], 1)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 
+from elmokit.errors import InputError
 from elmokit.text.tokenize import Overlap, Token, align, tokenize, tokenize_sentence, words
 
 PIECES = ["word", "can't", "U.S.", '"', "''", "``", "'", "(", ")", ".", ",", "...", "--", "$5", " "]
@@ -115,3 +116,9 @@ def test_align_takes_tokens_and_offset_pairs() -> None:
     assert align(ours, [(0, 0), (0, 2), (2, 6), (6, 9)]) == [
         Overlap(0, 1), Overlap(0, 2), Overlap(1, 3),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [None, ["two", "strings"], b"bytes"])
+def test_only_strings_are_split(given: object) -> None:
+    with pytest.raises(InputError, match="tokenize takes one string, got"):
+        tokenize(given)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def test_nothing_is_the_shipped_model(bilm_tf: Path, monkeypatch: pytest.MonkeyP
     write_native(load_pretrained(bilm_tf), bilm_tf.parent / "models" / "en-small")
     assert load_pretrained().source.endswith("en-small")
     assert load_pretrained("en-small").source.endswith("models/en-small")
-    with pytest.raises(InputError, match="no model of this name; the names are en-small"):
+    with pytest.raises(InputError, match="no model of this name; available models: en-small"):
         load_pretrained("en-smal")
     write_native(load_pretrained(bilm_tf), bilm_tf.parent / "here" / "en-small")
     monkeypatch.chdir(bilm_tf.parent / "here")
@@ -55,6 +55,19 @@ def test_a_pair_of_options_and_weights_is_a_model(bilm_tf: Path, tmp_path: Path)
         load_pretrained((tmp_path / "absent.json", bilm_tf / "weights.hdf5"))
     with pytest.raises(InputError, match="has two paths, got 1"):
         load_pretrained([options])
+
+
+@pytest.mark.parametrize("given", [3, b"en-small", ("options.json", 1), ("o.json", "w.hdf5", 1)])
+def test_what_is_no_name_path_or_pair(given: object) -> None:
+    with pytest.raises(
+        InputError, match="its name, its path or a pair of options and weights, got"
+    ):
+        load_pretrained(given)  # type: ignore[arg-type]
+
+
+def test_an_empty_name_is_not_the_shipped_model() -> None:
+    with pytest.raises(InputError, match=r"name is empty .* leave it out for en-small"):
+        load_pretrained("")
 
 
 def test_a_folder_inside_a_folder(bilm_tf: Path, tmp_path: Path) -> None:

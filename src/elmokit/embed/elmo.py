@@ -59,6 +59,8 @@ class Elmo(nn.Module):
         precision: PrecisionName | None = None,
     ) -> None:
         super().__init__()
+        if num_mixes < 1:
+            raise InputError(f"num_mixes must be at least 1, got {num_mixes}")
         bilm, self.indexer = _bilm_and_indexer(model)
         if precision is not None:
             if isinstance(model, Embedder):
@@ -95,6 +97,11 @@ class Elmo(nn.Module):
     @runs_eagerly
     def layers(self, batch: TokenBatch) -> Tensor:
         """Return all layers (B, L + 1, T, D), which can be cached while the biLM is frozen."""
+        if not isinstance(batch, TokenBatch):
+            raise InputError(
+                f"Elmo takes a TokenBatch, got a {type(batch).__name__}; make one with "
+                f"elmo.batch(sentences)"
+            )
         table = self.bilm.encoder(batch.ids)
         return self.bilm.layers(table, batch.rows, batch.lengths.tolist())
 

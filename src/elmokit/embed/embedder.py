@@ -14,6 +14,7 @@ from torch import Tensor
 
 from elmokit.device import limited_threads, require_num_threads, usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
+from elmokit.embed.familiar_calls import FAMILIAR_CALLS
 from elmokit.embed.fingerprint import fingerprint
 from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
 from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
@@ -34,10 +35,10 @@ from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.kernels.choice import PrecisionName, usable_precision
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.packing import find_places
-from elmokit.progress import meter
+from elmokit.progress import Meter, meter
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.tokenize import Token, tokenize
-from elmokit.weights.load import load_pretrained
+from elmokit.weights.load import read_softmax
 from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -50,18 +51,6 @@ English sentences if its files have none), or a state with one row."""
 BATCH_TOKENS = 8192
 WINDOW_TOKENS = 32768
 """A stream reads this many tokens at a time into memory and sorts their sentences by length."""
-
-_NAMED_ELSEWHERE = {
-    "encode": "embed (one vector per token) or pool (one vector per sentence)",
-    "similarity": "pool, then cosine similarities of its rows; or `elmokit compare` for two words",
-    "transform": "pool (one vector per sentence)",
-    "embed_sentence": "layers([tokens])[0], or elmokit.compat.allennlp.ElmoEmbedder",
-    "embed_batch": "layers, or elmokit.compat.allennlp.ElmoEmbedder",
-    "get_elmo_vectors": "embed, or elmokit.compat.simple_elmo.ElmoModel",
-    "sents2elmo": "embed, or elmokit.compat.elmoformanylangs.Embedder",
-    "eval": "nothing: a loaded model is always in evaluation mode",
-}
-"""Methods of other libraries that users may try, and their names here."""
 
 
 class CarriedLayers(NamedTuple):
@@ -97,6 +86,11 @@ class Embedder:
         cache_bytes: int = DEFAULT_BYTES,
     ) -> None:
         require_num_threads(num_threads)
+        if not isinstance(pretrained, PretrainedModel):
+            raise InputError(
+                f"an Embedder is made from a model in memory, got {pretrained!r}; use "
+                f"elmokit.load, which takes names and paths"
+            )
         self.pretrained = pretrained
         self.num_threads = num_threads
         self.bilm: BiLm = pretrained.bilm.eval()
@@ -148,7 +142,7 @@ class Embedder:
         return f"Embedder({self.source!r}, layers={self.num_layers}, dim={self.dim})"
 
     def __getattr__(self, name: str) -> NoReturn:
-        ours = _NAMED_ELSEWHERE.get(name)
+        ours = FAMILIAR_CALLS.get(name)
         hint = f"; here it is {ours}" if ours else ""
         raise AttributeError(f"an elmokit Embedder has no {name!r}{hint}")
 
@@ -174,8 +168,7 @@ class Embedder:
             folder: replaced if it contains nothing but a model.
             dtype: ``"float16"`` halves the files and rounds the weights to three digits.
         """
-        if self.pretrained.output_words is None and Path(self.source).exists():
-            self.pretrained.output_words = load_pretrained(self.source).output_words
+        read_softmax(self.pretrained)
         write_native(self.pretrained, Path(folder), dtype)
 
     def tokenize(self, text: str) -> list[Token]:
@@ -206,6 +199,8 @@ class Embedder:
         Args:
             words: the words, each a single token.
         """
+        if isinstance(words, str):
+            raise InputError(f"expected a list of words, got one string: use [{words[:40]!r}]")
         with limited_threads(self.num_threads):
             self._cache.keep(tokens_of(list(words)))
 
@@ -321,6 +316,7 @@ class Embedder:
         start: Start = "fresh",
         batch_tokens: int = BATCH_TOKENS,
         window_tokens: int = WINDOW_TOKENS,
+        show_progress: bool = False,
     ) -> Iterator[Vectors]:
         """``embed`` for inputs of any size: yields one array per sentence, in order.
 
@@ -331,7 +327,7 @@ class Embedder:
         The other arguments are those of ``embed``.
         """
         mix = checked_mix(mix, self.num_layers)
-        return self._stream(sentences, mix, start, batch_tokens, window_tokens)
+        return self._stream(sentences, mix, start, batch_tokens, window_tokens, show_progress)
 
     def stream_layers(
         self,
@@ -340,9 +336,10 @@ class Embedder:
         start: Start = "fresh",
         batch_tokens: int = BATCH_TOKENS,
         window_tokens: int = WINDOW_TOKENS,
+        show_progress: bool = False,
     ) -> Iterator[Vectors]:
         """``layers`` for inputs of any size; see ``stream``."""
-        return self._stream(sentences, None, start, batch_tokens, window_tokens)
+        return self._stream(sentences, None, start, batch_tokens, window_tokens, show_progress)
 
     def pool(
         self,
@@ -351,6 +348,8 @@ class Embedder:
         mix: AnyMix = "average",
         *,
         start: Start = "fresh",
+        batch_tokens: int = BATCH_TOKENS,
+        show_progress: bool = False,
     ) -> Vectors:
         """Compute one vector per sentence, (N, D); zeros for an empty sentence.
 
@@ -359,8 +358,8 @@ class Embedder:
             how: ``"mean"`` or ``"max"`` over the tokens; or ``"ends"``: the forward half of the
                 last token and the backward half of the first, where each direction has read the
                 whole sentence.
-            mix: as for ``embed``.
-            start: as for ``embed``.
+
+        The other arguments are those of ``embed``.
 
         >>> import elmokit
         >>> elmokit.load("en-small").pool(["I like apples.", "Yes!"]).shape
@@ -368,10 +367,10 @@ class Embedder:
         """
         require_pooling(how)
         dim = mixed_dim(mix, self.num_layers, self.dim)
-        pooled = [
-            pool_tokens(vectors, how, self.dim)
-            for vectors in self.stream(sentences, mix, start=start)
-        ]
+        stream = self.stream(
+            sentences, mix, start=start, batch_tokens=batch_tokens, show_progress=show_progress
+        )
+        pooled = [pool_tokens(vectors, how, self.dim) for vectors in stream]
         return np.stack(pooled) if pooled else np.zeros((0, dim), dtype=np.float32)
 
     def carry(self, sentences: Sequence[Sentence], state: BiLmState | None = None) -> CarriedLayers:
@@ -410,9 +409,11 @@ class Embedder:
         start: Start,
         batch_tokens: int,
         window_tokens: int,
+        show_progress: bool,
     ) -> Iterator[Vectors]:
-        for window in windows_of(all_tokens(sentences), window_tokens):
-            yield from self._compute(window, mix, start, batch_tokens)
+        with meter("embed", "tokens", quiet=not show_progress) as progress:
+            for window in windows_of(all_tokens(sentences), window_tokens):
+                yield from self._in_order(window, mix, start, batch_tokens, progress)
 
     def _compute(
         self,
@@ -420,18 +421,28 @@ class Embedder:
         mix: AnyMix | None,
         start: Start,
         batch_tokens: int,
-        show_progress: bool = False,
+        show_progress: bool,
+    ) -> list[Vectors]:
+        num_tokens = sum(map(len, sentences))
+        with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
+            return self._in_order(sentences, mix, start, batch_tokens, progress)
+
+    def _in_order(
+        self,
+        sentences: list[list[str]],
+        mix: AnyMix | None,
+        start: Start,
+        batch_tokens: int,
+        progress: Meter,
     ) -> list[Vectors]:
         """Compute sentences in chunks and return them in order; without a mix, all layers."""
         results: dict[int, Vectors] = {}
-        num_tokens = sum(map(len, sentences))
-        with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
-            for chunk, layers in self._run(sentences, start, batch_tokens):
-                vectors = layers if mix is None else mix_layers(layers, mix)
-                arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
-                for number, array in zip(chunk, arrays, strict=True):
-                    results[number] = array[..., : len(sentences[number]), :].copy()
-                progress.advance(sum(len(sentences[number]) for number in chunk))
+        for chunk, layers in self._run(sentences, start, batch_tokens):
+            vectors = layers if mix is None else mix_layers(layers, mix)
+            arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
+            for number, array in zip(chunk, arrays, strict=True):
+                results[number] = array[..., : len(sentences[number]), :].copy()
+            progress.advance(sum(len(sentences[number]) for number in chunk))
         return [results[number] for number in range(len(sentences))]
 
     def _run(

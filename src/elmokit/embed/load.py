@@ -6,6 +6,10 @@ from elmokit.embed.embedder import Embedder
 from elmokit.model.kernels.choice import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
+from elmokit.weights.pretrained import PretrainedModel
+
+AnyModel = Embedder | PretrainedModel | ModelName
+"""A loaded model, or whatever ``elmokit.load`` takes to load one."""
 
 
 def load(

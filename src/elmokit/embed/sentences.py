@@ -52,6 +52,8 @@ def several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
             "expected a list of sentences, got a spaCy Doc: use "
             "[[token.text for token in sentence] for sentence in doc.sents]"
         )
+    if kind in ("bytes", "bytearray"):
+        raise InputError("expected a list of sentences, got bytes: use [text.decode()]")
     if not isinstance(sentences, Iterable):
         raise InputError(f"expected a list of sentences, got {sentences!r}")
     return iter(sentences)
@@ -94,6 +96,12 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
     where = "" if number is None else f" (sentence {number}, counted from 0)"
     if sentence is None or (isinstance(sentence, float) and math.isnan(sentence)):
         where += "; fill in what is missing, or leave it out"
+    kind = type(sentence).__name__
+    if kind in ("Doc", "Span") and hasattr(sentence, "vocab"):
+        raise InputError(
+            f"a sentence must be a string or a list of strings, got a spaCy {kind}{where}; use "
+            f"[token.text for token in {kind.lower()}]"
+        )
     if isinstance(sentence, (bytes, Mapping)) or not isinstance(sentence, Iterable):
         raise InputError(
             f"a sentence must be a string or a list of strings, got {sentence!r}{where}"

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm as normalise
 
+from elmokit.errors import InputError
 from elmokit.model.dropout import Dropout
 
 
@@ -31,6 +32,8 @@ class ScalarMix(nn.Module):
             raise ValueError(
                 f"initial_weights must have {num_layers} values, got {len(initial_weights)}"
             )
+        if not 0 <= dropout < 1:
+            raise InputError(f"dropout must be at least 0 and less than 1, got {dropout}")
         self.layer_norm = layer_norm
         self.dropout = Dropout(dropout)
         values = torch.tensor(initial_weights or [0.0] * num_layers, dtype=torch.float32)

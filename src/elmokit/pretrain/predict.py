@@ -6,12 +6,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import AnyModel
 from elmokit.errors import InputError
 from elmokit.pretrain.surprisal.contexts import ContextReader
 from elmokit.text.tokenize import tokenize
 from elmokit.text.vocabulary import MARKERS
-from elmokit.weights.pretrained import PretrainedModel
 
 BLANK = "___"
 
@@ -33,13 +32,11 @@ class Predictions(NamedTuple):
     combined: list[Guess]
 
 
-def predict(
-    model: PretrainedModel | Embedder, text: str | Sequence[str], top: int = 10
-) -> Predictions:
+def predict(model: AnyModel, text: str | Sequence[str], top: int = 10) -> Predictions:
     """Return the most likely words for the blank ``___`` in ``text``.
 
     Args:
-        model: As returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
+        model: A loaded model, or its name or path; it needs a softmax.
         text: A sentence, or its tokens; ``___`` marks the missing word.
         top: How many words to return.
 

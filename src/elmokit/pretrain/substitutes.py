@@ -20,12 +20,13 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.chunks import chunks_of
-from elmokit.embed.embedder import BATCH_TOKENS, Embedder
+from elmokit.embed.embedder import BATCH_TOKENS
+from elmokit.embed.load import AnyModel
+from elmokit.embed.sentences import Sentence, tokens_of
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Guess
 from elmokit.pretrain.surprisal.contexts import ContextReader
 from elmokit.text.vocabulary import MARKERS
-from elmokit.weights.pretrained import PretrainedModel
 
 EVIDENCE = 30.0
 """The weight of the word itself, in nats at a cosine of 1."""
@@ -58,22 +59,23 @@ class Substitutes(NamedTuple):
         return self.tokens[self.place]
 
 
-def substitutes(
-    model: PretrainedModel | Embedder, tokens: Sequence[str], place: int, top: int = 10
-) -> Substitutes:
+def substitutes(model: AnyModel, tokens: Sentence, place: int, top: int = 10) -> Substitutes:
     """Return the most likely substitutes of ``tokens[place]``.
 
     Args:
-        model: as returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
-        tokens: the tokens of a sentence.
+        model: what ``elmokit.load`` returns, or a name or path; it needs a softmax.
+        tokens: the tokens of a sentence, or a string, which elmokit tokenises.
         place: the index of the token to replace.
         top: how many words to return.
 
-    >>> sentence = "The bank raised its rates .".split()
-    >>> found = substitutes(elmokit.load(), sentence, 1)                     # doctest: +SKIP
+    >>> import elmokit
+    >>> found = elmokit.substitutes("en-small", "The bank raised its rates.", 1)
+    >>> found.word
+    'bank'
     >>> [guess.word for guess in found.with_word[:3]]                        # doctest: +SKIP
     ['banks', 'company', 'government']
     """
+    tokens = tokens_of(tokens)
     if not 0 <= place < len(tokens):
         raise InputError(f"place must be in 0 to {len(tokens) - 1}, got {place}")
     reader = SubstituteReader(model)
@@ -84,13 +86,13 @@ def substitutes(
         own = float(by_context[reader.words.index(word)])
         (weighted,) = next(reader.log_probabilities([(tokens, place)]))
         with_word = reader.best(weighted, word, top)
-    return Substitutes(list(tokens), place, reader.best(by_context, word, top), with_word, own)
+    return Substitutes(tokens, place, reader.best(by_context, word, top), with_word, own)
 
 
 class SubstituteReader:
     """Finds substitutes at many places with one model."""
 
-    def __init__(self, model: PretrainedModel | Embedder, evidence: float = EVIDENCE) -> None:
+    def __init__(self, model: AnyModel, evidence: float = EVIDENCE) -> None:
         """``evidence``: the weight of the word itself; see the module docstring."""
         self.contexts = ContextReader(model, "find substitutes")
         self.evidence = evidence

@@ -40,7 +40,7 @@ _HARD_END = re.compile(r"[。！？｡।॥؟۔։።။។]+[\"'”’»)\]）�
 _CLOSED = ('"', "'", "”", "’", "»", ")", "]")
 
 
-class Sentence(NamedTuple):
+class SentenceSpan(NamedTuple):
     """A piece of a text without outer space; ``text`` is exactly ``text[start:end]``."""
 
     text: str
@@ -92,7 +92,7 @@ class SentenceSplitter:
             )
         )
 
-    def split(self, text: str) -> list[Sentence]:
+    def split(self, text: str) -> list[SentenceSpan]:
         """Sentences of ``text`` in order; every character that is not space is in one of them."""
         spans: list[tuple[int, int]] = []
         for piece_start, piece_end in _hard_pieces(text):
@@ -107,7 +107,7 @@ class SentenceSplitter:
                         spans.pop()
                         start = previous_start
                 spans.append((start, end))
-        return [Sentence(text[start:end], start, end) for start, end in spans]
+        return [SentenceSpan(text[start:end], start, end) for start, end in spans]
 
     def _spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         """Punkt's sentences, found in windows: the last of a window is seen again in the next.

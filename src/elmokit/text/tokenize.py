@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from elmokit.errors import InputError
 from elmokit.text.sentences import SentenceSplitter
 from elmokit.text.treebank import split_run
 
@@ -51,6 +52,8 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.text for token in tokenize("Dr. Who can't wait. He left.")]
     ['Dr.', 'Who', 'ca', "n't", 'wait', '.', 'He', 'left', '.']
     """
+    if not isinstance(text, str):
+        raise InputError(f"tokenize takes one string, got {text!r}; call it once per string")
     if not _has_inner_period(text):  # one sentence as far as tokens go, and five times as fast
         return tokenize_sentence(text)
     splitter = SentenceSplitter.default()

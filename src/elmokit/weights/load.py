@@ -16,7 +16,7 @@ from elmokit.weights.bilm_tf.layout import (
 )
 from elmokit.weights.folders import require_own_files
 from elmokit.weights.manylangs import is_manylangs, read_manylangs
-from elmokit.weights.names import ModelName, find_model, is_checkpoint_file
+from elmokit.weights.names import ModelFiles, ModelName, find_model, is_checkpoint_file
 from elmokit.weights.native import is_native, read_native
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_bundle.bundle import prefix_of
@@ -40,6 +40,29 @@ def load_pretrained(
     given = paired if options is None else Path(options)
     if given is not None and not given.is_file():
         raise InputError(f"{given}: there is no such options file")
+    found = _read(path, given, need_softmax)
+    if found.unread_softmax is not None:  # by paths that survive a change of the current folder
+        found.unread_softmax = ModelFiles(path.absolute(), given and given.absolute())
+    return found
+
+
+def read_softmax(model: PretrainedModel) -> None:
+    """Read the softmax of a model that was loaded without it; nothing happens if it has none."""
+    files = model.unread_softmax
+    if files is None or model.output_words is not None:
+        return
+    gone = [path for path in files if path is not None and not path.exists()]
+    found = None if gone else load_pretrained(files.path, options=files.options).output_words
+    if found is None:
+        raise InputError(
+            f"{gone[0] if gone else files.path}: the softmax of this model was left here on disk "
+            f"when it was loaded, and is gone; put it back, or load the model from its new place"
+        )
+    found.softmax.to(model.bilm.device)
+    model.output_words = found
+
+
+def _read(path: Path, given: Path | None, need_softmax: bool) -> PretrainedModel:
     if path.is_dir():
         return _read_folder(path, need_softmax, given)
     if path.name.endswith(TAR_SUFFIXES) or _is_zip(path):

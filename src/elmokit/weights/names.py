@@ -56,8 +56,13 @@ def find_model(model: ModelName = None) -> ModelFiles:
     >>> find_model("en-small").path.name
     'en-small'
     """
-    if model is None or model == "":
+    if model is None:
         model = DEFAULT_MODEL
+    if model == "":
+        raise InputError(
+            f"the model's name is empty (an unset variable?); give a name or a path, or leave it "
+            f"out for {DEFAULT_MODEL}"
+        )
     if not isinstance(model, (str, Path)):
         return _find_pair(model)
     path = Path(model).expanduser()
@@ -105,9 +110,13 @@ def _download(name: str) -> Path:
 
 
 def _find_pair(pair: Sequence[str | Path]) -> ModelFiles:
+    if not isinstance(pair, Sequence) or not all(isinstance(part, (str, Path)) for part in pair):
+        raise InputError(
+            f"a model is given by its name, its path or a pair of options and weights, got {pair!r}"
+        )
+    if len(pair) != 2:
+        raise InputError(f"a pair of options and weights has two paths, got {len(pair)}")
     paths = [Path(part).expanduser() for part in pair]
-    if len(paths) != 2:
-        raise InputError(f"a pair of options and weights has two paths, got {len(paths)}")
     options, weights = paths if paths[0].suffix == ".json" else reversed(paths)
     if not weights.exists() and _index_of(weights).exists():
         weights = _index_of(weights)
@@ -131,7 +140,7 @@ def _advice(path: Path, text: str) -> str:
             f"own; give the path of a model, or train one with  elmokit train"
         )
     return (
-        f"{text}: there is no such file or folder, and no model of this name; the names are "
+        f"{text}: there is no such file or folder, and no model of this name; available models: "
         f"{', '.join(names)}"
     )
 

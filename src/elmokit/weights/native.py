@@ -24,11 +24,13 @@ from elmokit.text.token_ids import TokenIndexer
 from elmokit.text.vocabulary import read_vocabulary
 from elmokit.weights.build import build_bilm, build_softmax
 from elmokit.weights.folders import read_json, writing_model
+from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.state_file import read_state, write_state
 from elmokit.weights.tensor_files import StorageType, read_tensors, write_tensors
 
 FORMAT, VERSION = "elmokit", 1
+SOFTMAX = "softmax.safetensors"
 
 
 def is_native(folder: Path) -> bool:
@@ -52,6 +54,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
     bilm = build_bilm(
         config, read_tensors(folder / "model.safetensors"), folder / "model.safetensors"
     )
+    is_unread = not need_softmax and (folder / SOFTMAX).is_file()
     return PretrainedModel(
         bilm=bilm,
         indexer=_read_indexer(folder, config, _table(values, "indexer", path)),
@@ -60,6 +63,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
         settled=read_state(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
         card={str(key): str(value) for key, value in _table(values, "card", path).items()},
+        unread_softmax=ModelFiles(folder) if is_unread else None,
     )
 
 
@@ -88,7 +92,7 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
             _write_ids(aside / "words.json", indexer.word_ids)
         if model.output_words is not None:
             softmax = model.output_words.softmax.state_dict()
-            write_tensors(aside / "softmax.safetensors", softmax, dtype)
+            write_tensors(aside / SOFTMAX, softmax, dtype)
             model.output_words.vocabulary.save(aside / "vocab.txt")
         if model.settled is not None:
             write_state(model.settled, aside)
@@ -136,7 +140,7 @@ def _read_indexer(folder: Path, config: ModelConfig, markers: dict[str, Any]) ->
 
 
 def _read_output_words(folder: Path, config: ModelConfig) -> OutputWords | None:
-    path = folder / "softmax.safetensors"
+    path = folder / SOFTMAX
     if not path.is_file():
         return None
     if not (folder / "vocab.txt").is_file():

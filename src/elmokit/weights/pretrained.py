@@ -6,6 +6,7 @@ from elmokit.config import ModelConfig
 from elmokit.model.bilm import BiLm, BiLmState
 from elmokit.model.softmax import OutputWords
 from elmokit.text.token_ids import TokenIndexer
+from elmokit.weights.names import ModelFiles
 
 
 @dataclass
@@ -24,6 +25,8 @@ class PretrainedModel:
     """Softmax and vocabulary, where the files have them: what predict and finetune need."""
     card: dict[str, str] = field(default_factory=dict)
     """Licence, language, corpus: whatever the files say."""
+    unread_softmax: ModelFiles | None = None
+    """The files of the model, if their softmax was not read; see ``weights.load.read_softmax``."""
 
     @property
     def config(self) -> ModelConfig:

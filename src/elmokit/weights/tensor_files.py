@@ -13,6 +13,7 @@ from torch import Tensor
 from elmokit.errors import InputError, reason_of
 
 StorageType = Literal["float32", "float16"]
+"""How weights are stored; they are computed in float32 either way."""
 
 
 @dataclass(frozen=True)

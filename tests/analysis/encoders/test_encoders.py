@@ -202,3 +202,5 @@ def test_each_model_is_read_once_however_it_is_named(
     for shipped in ("", "en-small", "carried:en-small", "plus-mean:"):
         models.encoder(shipped)
     assert opened == [tiny_elmo.name, "en-small"]
+    with pytest.raises(InputError, match="the model's name is empty"):
+        models.embedder("")

@@ -150,6 +150,16 @@ def test_an_embedder_reads_the_softmax_that_it_was_loaded_without(tmp_path: Path
     np.testing.assert_allclose(found.combined.bits, expected.combined.bits, rtol=1e-5)
 
 
+def test_a_model_may_be_given_by_its_path(tmp_path: Path) -> None:
+    write_native(tiny_lm(), tmp_path / "model")
+    wanted = surprisal(tiny_lm(), SENTENCES[:1])[0].combined.bits
+    for path in (tmp_path / "model", str(tmp_path / "model")):
+        (found,) = surprisal(path, SENTENCES[:1])
+        np.testing.assert_allclose(found.combined.bits, wanted, rtol=1e-5)
+    guesses = predict(tmp_path / "model", ["the", "___", "sat"]).combined
+    assert guesses == predict(tiny_lm(), ["the", "___", "sat"]).combined
+
+
 def test_a_model_without_a_softmax_is_refused() -> None:
     model = tiny_lm()
     model.output_words = None

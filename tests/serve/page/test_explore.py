@@ -36,6 +36,15 @@ def test_a_loaded_model_explores_a_text(model: str, text: str) -> None:
     assert page.document["title"] == "Banks"
 
 
+def test_a_model_may_be_given_as_elsewhere(model: str, text: str) -> None:
+    wanted = elmokit.explore(text, words=["bank"], model=model).document["explorations"]
+    for given in (Path(model), elmokit.load(model).pretrained):
+        found = elmokit.explore(text, words=["bank"], model=given).document["explorations"]
+        assert found[0]["model"] == wanted[0]["model"] and found[0]["words"] == wanted[0]["words"]
+    with pytest.raises(InputError, match="got 3"):
+        elmokit.explore(text, words=["bank"], model=3)  # type: ignore[arg-type]
+
+
 def test_the_command_writes_a_page_of_two_models(model: str, text: str, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     arguments = [text, "-m", model, "--other-model", f"untrained:{model}", "-w", "bank"]

@@ -32,14 +32,14 @@ class Models:
         self._embedders: dict[Path, Embedder] = {}
         self._encoders: dict[str, Encoder] = {}
 
-    def pretrained(self, name: str) -> PretrainedModel:
+    def pretrained(self, name: str | None) -> PretrainedModel:
         """The model itself, with its softmax if ``need_softmax`` is set."""
         model = self.embedder(name).pretrained
         if model.output_words is not None:
             model.output_words.softmax.to(model.bilm.device)
         return model
 
-    def embedder(self, name: str) -> Embedder:
+    def embedder(self, name: str | None) -> Embedder:
         """The model as an ``Embedder``, on the device."""
         path = find_model(name).path
         if path not in self._embedders:
@@ -59,6 +59,8 @@ class Models:
         - ``static:FILE``: GloVe or word2vec (text or binary), or a folder of words.txt and
           vectors.npy
         - ``cove:STATE_DICT,STATIC``: CoVe over the vectors of STATIC
+
+        An empty MODEL is the default, as the commands of older reports write it.
         """
         if name not in self._encoders:
             self._encoders[name] = self._open(name)
@@ -77,18 +79,18 @@ class Models:
         if kind in ("mean", "plus-mean"):
             return with_sentence_mean(self.encoder(rest), is_added=kind == "plus-mean")
         if kind == "carried":
-            return CarriedEncoder(BiLmEncoder(self.embedder(rest)))
+            return CarriedEncoder(BiLmEncoder(self.embedder(rest or None)))
         if kind == "untrained":
             path, _, seed = rest.partition(":")
             if seed and not seed.isdigit():
                 raise InputError(f"{name}: the seed must be a whole number, got {seed!r}")
-            trained = self.embedder(path)
+            trained = self.embedder(path or None)
             encoder = untrained(
                 trained.bilm.config, trained.indexer, int(seed or 1), self.precision
             )
             encoder.embedder.to(self.device)
             return encoder
-        return BiLmEncoder(self.embedder(name))
+        return BiLmEncoder(self.embedder(name or None))
 
 
 def open_encoder(name: str, device: str = "cpu", precision: str = "float32") -> Encoder:

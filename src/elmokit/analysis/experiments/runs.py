@@ -74,7 +74,7 @@ def make_grid(
     tasks: Sequence[str],
     data: Path,
     out: Path,
-    model: str = "",
+    model: str | None = None,
     files: Sequence[str] | None = None,
     recipe: str = "cpu",
     settings: Sequence[str] | None = None,
@@ -83,7 +83,8 @@ def make_grid(
 ) -> Grid:
     """The runs that a command asks for, without variants yet.
 
-    ``model``: a name or a path; ``files``: your own training, development and test file.
+    ``model``: a name or a path, None for the default; ``files``: your own training, development
+    and test file.
     """
     for task in tasks:
         find_task(task)

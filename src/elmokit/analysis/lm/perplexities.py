@@ -56,7 +56,7 @@ def perplexities(
     corpus = Corpus.open(data)
     rows = []
     for name in models:  # first of all, so that a model without a softmax is rejected at once
-        model = opened.pretrained(name)
+        model = opened.pretrained(name or None)
         for start in STARTS:
             found = perplexity_of(model, data, "heldout", start)
             title = Path(model.source).name

@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 
 from elmokit.analysis.output.pictures import Picture, panels
-from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import AnyModel
 from elmokit.pretrain.surprisal.measure import surprisal
 from elmokit.pretrain.surprisal.to_file import WAYS, SurprisalOptions, read_line_sentences
 from elmokit.pretrain.surprisal.words import each_token, whole_words
-from elmokit.weights.pretrained import PretrainedModel
 
 MOST_WORDS = 14
 """More words would make the labels illegible."""
 
 
 def draw_surprisal(
-    model: PretrainedModel | Embedder,
+    model: AnyModel,
     texts: Sequence[str],
     options: SurprisalOptions = SurprisalOptions(),  # noqa: B008  frozen
 ) -> Picture:

@@ -10,6 +10,7 @@ from elmokit.model.kernels.compiled.lstm_layer import compiled_layer
 from elmokit.model.kernels.lstm_weights import PRECISIONS, Precision
 
 PrecisionName = Precision | Literal["auto"]
+"""A precision, or ``auto`` for the fastest one on this processor."""
 
 
 def require_precision(name: str) -> None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 Precision = Literal["float32", "bfloat16", "int8"]
+"""How the LSTMs' matrices are stored and multiplied."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 _LARGEST_INT8 = 127
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import AnyModel
 from elmokit.embed.word_cache import WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
@@ -21,7 +22,7 @@ from elmokit.model.lstm import LstmState
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, find_places, pack
 from elmokit.model.softmax import OutputWords
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
-from elmokit.weights.load import load_pretrained
+from elmokit.weights.load import load_pretrained, read_softmax
 from elmokit.weights.pretrained import PretrainedModel
 
 
@@ -38,14 +39,15 @@ class Contexts(NamedTuple):
     state: BiLmState
 
 
-def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> PretrainedModel:
-    """The model with its softmax, which is read now if an ``Embedder`` was loaded without it."""
-    pretrained = model.pretrained if isinstance(model, Embedder) else model
-    if pretrained.output_words is None and isinstance(model, Embedder):
-        found = load_pretrained(model.source).output_words
-        if found is not None:
-            found.softmax.to(model.device)
-        pretrained.output_words = found
+def require_softmax(model: AnyModel, purpose: str) -> PretrainedModel:
+    """The model with its softmax, which is read now if the model was loaded without it.
+
+    A name or a path is loaded first, softmax included.
+    """
+    if isinstance(model, Embedder):
+        model = model.pretrained
+    pretrained = model if isinstance(model, PretrainedModel) else load_pretrained(model)
+    read_softmax(pretrained)
     if pretrained.output_words is None:
         raise InputError(
             f"{pretrained.source}: this model has no softmax, so it cannot {purpose}; give it one "
@@ -57,7 +59,7 @@ def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> Pretrain
 class ContextReader:
     """Reads sentences with a model that has a softmax; token vectors are cached."""
 
-    def __init__(self, model: PretrainedModel | Embedder, purpose: str) -> None:
+    def __init__(self, model: AnyModel, purpose: str) -> None:
         """``purpose``: what the softmax is needed for, in the error if there is none."""
         self.model = require_softmax(model, purpose)
         self.bilm = self.model.bilm.eval()

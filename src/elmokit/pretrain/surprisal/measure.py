@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from elmokit.embed.chunks import chunks_of
-from elmokit.embed.embedder import BATCH_TOKENS, Embedder
+from elmokit.embed.embedder import BATCH_TOKENS
+from elmokit.embed.load import AnyModel
 from elmokit.embed.sentences import Sentence, all_tokens
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
@@ -17,7 +18,6 @@ from elmokit.pretrain.perplexity import StateMode
 from elmokit.pretrain.surprisal.contexts import ContextReader, Contexts
 from elmokit.pretrain.surprisal.statistics import prediction_statistics
 from elmokit.progress import Meter, meter
-from elmokit.weights.pretrained import PretrainedModel
 
 Doubles = npt.NDArray[np.float64]
 Tokens = Sequence[str]
@@ -56,7 +56,7 @@ class SentenceSurprisal:
 
 
 def surprisal(
-    model: PretrainedModel | Embedder,
+    model: AnyModel,
     sentences: Iterable[Sentence],
     *,
     start: StateMode = "fresh",
@@ -67,7 +67,7 @@ def surprisal(
     """Compute surprisal, entropy and rank of every token, by the full softmax.
 
     Args:
-        model: as returned by ``elmokit.load`` or ``load_pretrained``; it needs a softmax.
+        model: what ``elmokit.load`` returns, or a name or path; it needs a softmax.
         sentences: strings, tokenised by elmokit, or lists of tokens, used as given.
         start: ``"fresh"``: every sentence on its own; ``"carried"``: the sentences are one
             document, and each starts from the final state of the previous one.
@@ -97,7 +97,7 @@ class SurprisalReader:
 
     def __init__(
         self,
-        model: PretrainedModel | Embedder,
+        model: AnyModel,
         keep_unknown: bool = False,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:

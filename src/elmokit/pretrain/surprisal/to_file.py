@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from elmokit.embed.embedder import WINDOW_TOKENS, Embedder
+from elmokit.embed.embedder import WINDOW_TOKENS
 from elmokit.embed.files.inputs import count_lines
+from elmokit.embed.load import AnyModel
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.model.bilm import BiLmState
@@ -23,7 +24,6 @@ from elmokit.text.sentences import SentenceSplitter
 from elmokit.text.sources import read_lines
 from elmokit.text.tokenize import Token, tokenize_sentence
 from elmokit.text.vocabulary import MARKERS, Vocabulary
-from elmokit.weights.pretrained import PretrainedModel
 
 WAYS = ("forward", "backward", "combined")
 HEADER = (
@@ -89,7 +89,7 @@ class SurprisalSummary(NamedTuple):
 
 
 def surprisal_to_file(
-    model: PretrainedModel | Embedder,
+    model: AnyModel,
     texts: Sequence[str],
     out: Path,
     options: SurprisalOptions = SurprisalOptions(),  # noqa: B008  frozen

@@ -13,11 +13,12 @@ from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.analysis.explore.explorer import MOST_USES, Explorer
 from elmokit.analysis.explore.sides import explore_sides
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import AnyModel, load
 from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
 from elmokit.serve.page.document import ExplorerPage
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
-from elmokit.weights.load import load_pretrained
+from elmokit.weights.load import read_softmax
 from elmokit.weights.names import DEFAULT_MODEL
 from elmokit.weights.pretrained import PretrainedModel
 
@@ -29,7 +30,7 @@ def explore(
     *,
     words: Sequence[str] = (),
     sentences: Sequence[Sentence] = (),
-    model: str | Embedder = DEFAULT_MODEL,
+    model: AnyModel = DEFAULT_MODEL,
     other_model: str = "",
     other_texts: Sequence[str | Path] = (),
     senses: str | Path | None = None,
@@ -48,7 +49,7 @@ def explore(
             built-in sentences.
         words: to look at; default: a dozen promising ones.
         sentences: whose expectations and similarities are shown; default: a few.
-        model: a name, a path, or what ``elmokit.load`` returns.
+        model: what ``elmokit.load`` returns, or a name or path.
         other_model: shown beside the first, on the same texts; also ``static:FILE`` or
             ``untrained:MODEL``, which stands beside the built-in sentences.
         other_texts: shown beside the first, by the same model.
@@ -69,6 +70,7 @@ def explore(
     others = [str(text) for text in other_texts]
     if other_model and others:
         raise InputError("compare two models or two texts, not both at once")
+    model = _opened(model, device)
     models = Models(device, need_softmax=True)
     corpus = open_corpus(given, None if senses is None else Path(senses), pretokenized)
     vectors = None if static is None else read_static_vectors(Path(static))
@@ -93,6 +95,15 @@ def explore(
     return ExplorerPage(replace(data, title=title).to_json_value())
 
 
+def _opened(model: AnyModel, device: str) -> str | Embedder:
+    """Names and paths stay strings, which ``Models`` opens and shares."""
+    if isinstance(model, Path):
+        return str(model)
+    if isinstance(model, PretrainedModel):
+        return Embedder(model).to(device)
+    return model if isinstance(model, str | Embedder) else load(model, device=device)
+
+
 def _explorer(
     models: Models,
     model: str | Embedder,
@@ -103,7 +114,8 @@ def _explorer(
 ) -> Explorer:
     encoder: Encoder
     if isinstance(model, Embedder):
-        encoder, pretrained = BiLmEncoder(model), _with_softmax(model)
+        read_softmax(model.pretrained)
+        encoder, pretrained = BiLmEncoder(model), model.pretrained
     else:
         encoder, pretrained = models.encoder(model), None
         embedder = getattr(encoder, "embedder", None)  # static vectors have none
@@ -114,12 +126,3 @@ def _explorer(
     return Explorer(
         encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
     )
-
-
-def _with_softmax(elmo: Embedder) -> PretrainedModel:
-    """``elmokit.load`` leaves the softmax on disk."""
-    if elmo.pretrained.output_words is None and Path(elmo.source).exists():
-        elmo.pretrained.output_words = load_pretrained(elmo.source).output_words
-        if elmo.pretrained.output_words is not None:
-            elmo.pretrained.output_words.softmax.to(elmo.device)
-    return elmo.pretrained

@@ -17,6 +17,7 @@ from elmokit.weights.bilm_tf.layout import options_beside, vocabulary_beside
 from elmokit.weights.bilm_tf.network import indexer_of, read_network, read_output_words
 from elmokit.weights.bilm_tf.options import card_of_options, options_of_shapes
 from elmokit.weights.folders import read_json
+from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.state_file import read_state
 from elmokit.weights.tensor_bundle.bundle import read_bundle
@@ -67,7 +68,7 @@ def read_checkpoint(
 
     ``options`` are looked for beside it. Only a TF-Hub module may come without.
     """
-    index = Path(f"{prefix}.index")
+    index, given = Path(f"{prefix}.index"), options
     variables = read_bundle(prefix)
     stored, is_inference = _by_dataset(variables, index)
     is_hub = prefix.name == "variables" and prefix.parent.name == "variables"
@@ -81,9 +82,11 @@ def read_checkpoint(
         settings = read_json(options)
     bilm = read_network(stored, settings, index, options)
     vocabulary = vocabulary_beside(index)
-    output_words = None
+    output_words, unread = None, None
     if need_softmax and vocabulary is not None:
         output_words = read_output_words(stored, vocabulary, bilm.config, index)
+    elif vocabulary is not None and "softmax/W" in stored:
+        unread = ModelFiles(index, given)
     return PretrainedModel(
         bilm=bilm,
         indexer=indexer_of(bilm.config, vocabulary, index),
@@ -92,6 +95,7 @@ def read_checkpoint(
         settled=read_state(prefix.parent, bilm.config),
         output_words=output_words,
         card=card_of_options(settings) | _aggregation(variables),
+        unread_softmax=unread,
     )
 
 

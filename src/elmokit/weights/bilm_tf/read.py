@@ -8,6 +8,7 @@ from elmokit.weights.bilm_tf.network import indexer_of, read_network, read_outpu
 from elmokit.weights.bilm_tf.options import card_of_options
 from elmokit.weights.folders import read_json
 from elmokit.weights.hdf5 import open_hdf5, stored_tensors
+from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.state_file import read_state
 
@@ -35,6 +36,7 @@ def read_bilm_tf(
             stored |= {name: tensor for name, tensor in table.items() if name == "embedding"}
         is_word_model = True if embedding is not None else None
         bilm = read_network(stored, settings, weights, options, is_word_model)
+    has_softmax = softmax is not None or (vocabulary is not None and "softmax/W" in stored)
     output_words = None
     if need_softmax and vocabulary is not None:
         path = softmax or weights
@@ -51,4 +53,5 @@ def read_bilm_tf(
         settled=read_state(weights.parent, bilm.config),
         output_words=output_words,
         card=card_of_options(settings),
+        unread_softmax=None if need_softmax or not has_softmax else ModelFiles(weights, options),
     )
