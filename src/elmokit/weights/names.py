@@ -26,6 +26,8 @@ HUB_FILES = (
     "*.index",
     "*.data-*",
     "checkpoint",
+    "SHA256SUMS",
+    "README.md",
 )
 """The files of a repository on the Hugging Face Hub that are downloaded."""
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
