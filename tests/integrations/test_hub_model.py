@@ -164,7 +164,8 @@ def test_what_the_hub_does_not_have_is_said_in_one_sentence(
 
 
 def test_paths_are_not_looked_for_on_the_hub(cache: Path) -> None:
-    for path in ("./user/tiny", "/user/tiny", "a/b/c", Path("user/tiny")):
+    paths = ("./tiny", "../tiny", "user/..", "./user/tiny", "/user/tiny", "a/b/c")
+    for path in (*paths, Path("user/tiny")):
         with pytest.raises(InputError, match=r"there is no such file or folder$"):
             elmokit.load(path)
 
