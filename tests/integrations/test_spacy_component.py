@@ -1,6 +1,7 @@
 """The pipeline component in a real spaCy: its tokens, its sentences, its ways to keep docs."""
 
 import pickle
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,29 @@ def test_pipe_gives_what_single_calls_give(model: Path) -> None:
         assert doc.text == text
         assert doc.tensor.shape == (len(doc), 8)
         assert np.allclose(doc.tensor, alone.tensor, atol=1e-6)
+
+
+def remembered(texts: Iterable[str], read: list[str]) -> Iterator[str]:
+    for text in texts:
+        read.append(text)
+        yield text
+
+
+def test_pipe_reads_no_more_docs_than_a_batch_before_the_first_comes_out(model: Path) -> None:
+    read: list[str] = []
+    docs = pipeline(model).pipe(remembered(60 * ["The cat sat."], read), batch_size=5)
+    assert next(docs)._.elmo is not None
+    assert len(read) == 5
+    assert len(list(docs)) == 59
+
+
+def test_pipe_cuts_a_large_batch_by_its_tokens(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmokit.integrations.spacy.WINDOW_TOKENS", 12)
+    read: list[str] = []
+    next(pipeline(model).pipe(remembered(9 * ["The cat sat."], read), batch_size=100))
+    assert len(read) == 3  # each counts as its four tokens and one more
 
 
 def test_two_processes_give_what_one_gives(model: Path) -> None:
