@@ -153,6 +153,18 @@ def test_docs_whose_tokens_have_changed_are_refused(model: Path) -> None:
         _ = doc[0]._.elmo
 
 
+@pytest.mark.filterwarnings("ignore:.*W101")  # spaCy says which attribute it leaves out
+def test_parts_and_unions_of_docs_keep_the_tensor_but_not_the_attribute(model: Path) -> None:
+    nlp = pipeline(model)
+    first, second = nlp(TEXT), nlp("One word")
+    part, union = first[1:3].as_doc(), Doc.from_docs([first, second], ensure_whitespace=False)
+    assert np.array_equal(part.tensor, first.tensor[1:3])
+    assert np.array_equal(union.tensor, np.concatenate([first.tensor, second.tensor]))
+    for doc in (part, union):
+        with pytest.raises(InputError, match="run the component 'elmokit' on it"):
+            _ = doc[0]._.elmo
+
+
 def test_what_has_not_run_is_named(model: Path) -> None:
     doc = pipeline(model)("The cat sat.")
     with pytest.raises(InputError, match="run the component 'elmokit' with layers=True"):
