@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import elmokit
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -80,6 +82,43 @@ def test_spacy_gives_context_to_words(
     lines = run("spacy_vectors.py", [str(model)], monkeypatch, capsys)
     assert [line.split(":")[0] for line in lines] == [".", "The", "bank", "."]
     assert all(-1 <= float(line.split()[-1]) <= 1 for line in lines)
+
+
+def test_spacy_learns_its_places(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import_module("elmokit.integrations.spacy_layer")
+    lines = run("spacy_layer.py", [], monkeypatch, capsys)
+    assert lines[:4] == [
+        "I left Paris. ['Paris']",
+        "Rome is old. ['Rome']",
+        "We saw Oslo. ['Oslo']",
+        "It rose. []",
+    ]
+    assert lines[4].startswith("They went to London. [")
+
+
+def test_ray_gives_every_text_a_vector(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ray = pytest.importorskip(
+        "ray", reason="needs elmokit[ray] (139 MB), which CI does not install"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(Path(elmokit.__file__).parents[1]))  # for the workers
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    ray.init(
+        num_cpus=1,
+        object_store_memory=100 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+    )
+    try:
+        lines = run("ray_vectors.py", [str(model)], monkeypatch, capsys)
+    finally:
+        ray.shutdown()
+    assert sorted(line for line in lines if line.startswith("The cat")) == [
+        f"The cat number {number} sat. 8" for number in range(6)
+    ]
 
 
 def test_scikit_learn_chooses_a_layer(

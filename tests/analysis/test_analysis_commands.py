@@ -66,6 +66,12 @@ def test_index_then_neighbours(run, tiny_elmo: Path, tmp_path: Path) -> None:  #
     assert "asterisks" in complaint
 
 
+def test_workers_of_an_index_need_ray(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    status, _, complaint = run("index", "a.txt", "-o", tmp_path / "index", "--workers", 3)
+    assert status == 1
+    assert "--workers 3 has no effect without --ray" in complaint
+
+
 def test_part_of_speech_command_writes_its_result(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     for split in ("train", "dev", "test"):
         (tmp_path / f"x-{split}.conllu").write_text(CONLLU)

@@ -107,6 +107,10 @@ def test_proteins_are_summed_under_their_ids(model: Path, tmp_path: Path) -> Non
         (["-", "-o", "out.h5", "--layers", "best"], "--layers must be"),
         (["-", "-o", "out.h5", "--pool", "sum"], "mean, max or ends"),
         (["-", "-o", "out.h5", "--start", "hot"], "start must be fresh"),
+        (["t.parquet", "-o", "out.h5"], "t.parquet: Parquet files are read with --ray only"),
+        (["t.parquet", "-o", "out"], "add it and give -o a folder"),
+        (["-", "-o", "out.h5", "--column", "body"], "--column body has no effect without --ray"),
+        (["-", "-o", "out.h5", "--workers", "3"], "--workers 3 has no effect without --ray"),
     ],
 )
 def test_bad_options_are_one_sentence_and_write_nothing(

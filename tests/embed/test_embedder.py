@@ -311,6 +311,21 @@ def test_an_embedder_is_not_made_from_a_name() -> None:
         Embedder("en-small")  # type: ignore[arg-type]
 
 
+def test_missing_values_of_pandas_are_named_with_their_cure(elmo: Embedder) -> None:
+    pd = pytest.importorskip("pandas")
+    column = pd.Series(["fine", pd.NA], dtype="string")
+    with pytest.raises(InputError, match=r"got <NA> \(sentence 1, counted from 0\); fill in"):
+        elmo.embed(column)
+
+
+@pytest.mark.parametrize("values", [["a b", "c"], [["a", "b"], ["c"]]])
+def test_a_column_of_pyarrow_is_refused_with_its_cure(elmo: Embedder, values: list[object]) -> None:
+    column = pytest.importorskip("pyarrow").chunked_array([values])
+    with pytest.raises(InputError, match=r"give the \.to_pylist\(\) of a pyarrow column"):
+        elmo.embed(column)
+    assert len(elmo.embed(column.to_pylist())) == 2
+
+
 def test_calls_of_other_libraries_name_ours(elmo: Embedder) -> None:
     with pytest.raises(AttributeError, match="has no 'encode'; here it is embed"):
         elmo.encode(["a"])

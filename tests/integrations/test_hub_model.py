@@ -13,6 +13,7 @@ from huggingface_hub import HfApi, ModelCard, constants
 import elmokit
 from elmokit import InputError
 from elmokit.cli import app
+from elmokit.embed.files.command import require_intact
 from elmokit.integrations.hub import ElmoModel
 from elmokit.weights.names import find_model, short_name
 
@@ -119,6 +120,30 @@ def test_commands_take_a_hub_id(
     assert "models--user--tiny" in capsys.readouterr().out
 
 
+def test_what_is_downloaded_can_be_verified(
+    model: Path, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from elmokit.cli import embedding  # noqa: F401
+
+    ElmoModel(model).save_pretrained(tmp_path / "saved")
+    fill_hub_cache(cache, "user/tiny", tmp_path / "saved")
+    app(["verify", "user/tiny"], standalone_mode=False)
+    assert "2 files of the model as SHA256SUMS says" in capsys.readouterr().out
+    require_intact("user/tiny")  # embed --verify
+
+
+def test_a_card_survives_downloading_and_pushing_again(
+    model: Path, cache: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "saved"
+    ElmoModel(model).save_pretrained(folder)
+    card = (folder / "README.md").read_text().replace("# tiny", "# tiny\n\nRead twice by hand.")
+    (folder / "README.md").write_text(card)
+    fill_hub_cache(cache, "user/tiny", folder)
+    ElmoModel("user/tiny").save_pretrained(tmp_path / "again")
+    assert (tmp_path / "again" / "README.md").read_text().strip() == card.strip()
+
+
 def test_a_folder_comes_before_a_hub_id(
     model: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +164,8 @@ def test_what_the_hub_does_not_have_is_said_in_one_sentence(
 
 
 def test_paths_are_not_looked_for_on_the_hub(cache: Path) -> None:
-    for path in ("./user/tiny", "/user/tiny", "a/b/c", Path("user/tiny")):
+    paths = ("./tiny", "../tiny", "user/..", "./user/tiny", "/user/tiny", "a/b/c")
+    for path in (*paths, Path("user/tiny")):
         with pytest.raises(InputError, match=r"there is no such file or folder$"):
             elmokit.load(path)
 

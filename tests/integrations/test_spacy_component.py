@@ -1,6 +1,7 @@
 """The pipeline component in a real spaCy: its tokens, its sentences, its ways to keep docs."""
 
 import pickle
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,29 @@ def test_pipe_gives_what_single_calls_give(model: Path) -> None:
         assert np.allclose(doc.tensor, alone.tensor, atol=1e-6)
 
 
+def remembered(texts: Iterable[str], read: list[str]) -> Iterator[str]:
+    for text in texts:
+        read.append(text)
+        yield text
+
+
+def test_pipe_reads_no_more_docs_than_a_batch_before_the_first_comes_out(model: Path) -> None:
+    read: list[str] = []
+    docs = pipeline(model).pipe(remembered(60 * ["The cat sat."], read), batch_size=5)
+    assert next(docs)._.elmo is not None
+    assert len(read) == 5
+    assert len(list(docs)) == 59
+
+
+def test_pipe_cuts_a_large_batch_by_its_tokens(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmokit.integrations.spacy.WINDOW_TOKENS", 12)
+    read: list[str] = []
+    next(pipeline(model).pipe(remembered(9 * ["The cat sat."], read), batch_size=100))
+    assert len(read) == 3  # each counts as its four tokens and one more
+
+
 def test_two_processes_give_what_one_gives(model: Path) -> None:
     nlp = pipeline(model)
     for doc, text in zip(nlp.pipe(TEXTS, n_process=2, batch_size=2), TEXTS, strict=True):
@@ -127,6 +151,18 @@ def test_docs_whose_tokens_have_changed_are_refused(model: Path) -> None:
         retokenizer.merge(doc[0:2])
     with pytest.raises(InputError, match=r"have changed since 'elmokit' ran \(now 3, then 4\)"):
         _ = doc[0]._.elmo
+
+
+@pytest.mark.filterwarnings("ignore:.*W101")  # spaCy says which attribute it leaves out
+def test_parts_and_unions_of_docs_keep_the_tensor_but_not_the_attribute(model: Path) -> None:
+    nlp = pipeline(model)
+    first, second = nlp(TEXT), nlp("One word")
+    part, union = first[1:3].as_doc(), Doc.from_docs([first, second], ensure_whitespace=False)
+    assert np.array_equal(part.tensor, first.tensor[1:3])
+    assert np.array_equal(union.tensor, np.concatenate([first.tensor, second.tensor]))
+    for doc in (part, union):
+        with pytest.raises(InputError, match="run the component 'elmokit' on it"):
+            _ = doc[0]._.elmo
 
 
 def test_what_has_not_run_is_named(model: Path) -> None:

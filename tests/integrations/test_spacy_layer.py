@@ -1,5 +1,6 @@
 """spaCy's entity recogniser and text classifier trained on frozen ELMo vectors."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,12 @@ import numpy as np
 import pytest
 import spacy
 from random_files import BilmTfSpec, write_bilm_tf_files
+from spacy.cli.train import train
 from spacy.language import Language
+from spacy.tokens import DocBin
 from spacy.training import Example
 from spacy.util import fix_random_seed
+from thinc.api import Config
 
 from elmokit import InputError
 from elmokit.integrations.spacy_layer import make_tok2vec
@@ -133,3 +137,37 @@ def test_other_weights_than_those_of_training_are_refused(tmp_path: Path) -> Non
     copy = make_tok2vec(8, str(folder)).from_bytes(data)
     with pytest.raises(InputError, match="not those that this layer was trained with"):
         copy.predict([doc])
+
+
+def documented_config() -> Config:
+    """The settings of docs/guide/integrations.md over spaCy's own for an entity recogniser."""
+    page = Path(__file__).parents[2] / "docs" / "guide" / "integrations.md"
+    (shown,) = re.findall(r"```ini\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    sections = "[components]\n[components.ner]\n[components.ner.model]\n"  # a file has these
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    return nlp.config.merge(Config().from_str(sections + shown))
+
+
+def test_spacy_train_runs_with_the_documented_config(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    docs = []
+    for text, found in TEXTS.items():
+        doc = nlp.make_doc(text)
+        doc.ents = [doc.char_span(*span[:2], label=span[2]) for span in found]
+        docs.append(doc)
+    DocBin(docs=8 * docs).to_disk(tmp_path / "train.spacy")
+    documented_config().to_disk(tmp_path / "config.cfg")
+    train(
+        tmp_path / "config.cfg",
+        tmp_path / "out",
+        overrides={
+            "paths.train": str(tmp_path / "train.spacy"),
+            "paths.dev": str(tmp_path / "train.spacy"),
+            "training.max_steps": 30,
+            "training.eval_frequency": 30,
+        },
+    )
+    trained = spacy.load(tmp_path / "out" / "model-last")
+    assert trained.meta["performance"]["ents_f"] == 1.0
+    assert entities(trained) == TEXTS

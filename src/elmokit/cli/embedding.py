@@ -7,7 +7,7 @@ import typer
 
 from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model, PrecisionOption, Workers
+from elmokit.cli.options import Device, Model, PrecisionOption, Workers, require_ray
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -93,8 +93,11 @@ def embed(
         ),
     ] = False,
     column: Annotated[
-        str, typer.Option(help="With --ray: the column of Parquet files that holds the text.")
-    ] = "text",
+        str | None,
+        typer.Option(
+            help="With --ray: the column of Parquet files that holds the text. Default: text."
+        ),
+    ] = None,
     workers: Workers = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
 ) -> None:
@@ -104,6 +107,7 @@ def embed(
     """
     from elmokit.embed.files.command import EmbedOptions, run_embed
 
+    require_ray(ray, column=column, workers=workers)
     options = EmbedOptions(
         model=model,
         layers=layers,
@@ -127,7 +131,9 @@ def embed(
     if ray:
         from elmokit.integrations.ray import run_embed_on_ray
 
-        summary = run_embed_on_ray(inputs, out, options, column=column, max_workers=workers)
+        summary = run_embed_on_ray(
+            inputs, out, options, column=column or "text", max_workers=workers
+        )
     else:
         summary = run_embed(inputs, out, options)
     typer.echo(summary, err=True)

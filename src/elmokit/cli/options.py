@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ SeenOption = Annotated[
         "Default: the whole corpus.",
     ),
 ]
+
+
+def require_ray(is_on_ray: bool, **options: object) -> None:
+    """Reject options of ``--ray`` that were given without it."""
+    for name, value in options.items():
+        if value is not None and not is_on_ray:
+            raise InputError(
+                f"--{name} {value} has no effect without --ray: add --ray, or leave it out"
+            )
 
 
 class Group:

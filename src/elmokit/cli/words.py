@@ -8,7 +8,16 @@ import typer
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Compute, Markdown, Model, Output, Tables, Workers, with_groups
+from elmokit.cli.options import (
+    Compute,
+    Markdown,
+    Model,
+    Output,
+    Tables,
+    Workers,
+    require_ray,
+    with_groups,
+)
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -112,6 +121,7 @@ def index(
     """Index every token of a text, for `elmokit neighbours`."""
     from elmokit.analysis.words.build_index import index_texts
 
+    require_ray(ray, workers=workers)
     encoder = compute.encoder(model)
     encode_chunks = None
     if ray:

@@ -27,14 +27,20 @@ def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
         yield chunk
 
 
-def windows_of(sentences: Iterable[SizedItem], window_tokens: int) -> Iterator[list[SizedItem]]:
-    """Windows of consecutive sentences, each sorted separately; the input may be endless."""
+def windows_of(
+    sentences: Iterable[SizedItem], window_tokens: int, max_sentences: int | None = None
+) -> Iterator[list[SizedItem]]:
+    """Windows of consecutive sentences, each sorted separately; the input may be endless.
+
+    >>> list(windows_of(["ab", "c", "", "def"], window_tokens=5, max_sentences=3))
+    [['ab', 'c'], ['', 'def']]
+    """
     window: list[SizedItem] = []
     room = window_tokens
     for sentence in sentences:
         window.append(sentence)
         room -= len(sentence) + 1  # so that empty lines fill a window too
-        if room <= 0:
+        if room <= 0 or len(window) == max_sentences:
             yield window
             window, room = [], window_tokens
     if window:

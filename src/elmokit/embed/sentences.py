@@ -94,8 +94,7 @@ def split_text(text: Sentence, split_sentences: bool, number: int) -> SplitText:
 
 def _checked_tokens(sentence: object, number: int | None) -> list[str]:
     where = "" if number is None else f" (sentence {number}, counted from 0)"
-    if sentence is None or (isinstance(sentence, float) and math.isnan(sentence)):
-        where += "; fill in what is missing, or leave it out"
+    where += _cure(sentence)
     kind = type(sentence).__name__
     if kind in ("Doc", "Span") and hasattr(sentence, "vocab"):
         raise InputError(
@@ -118,6 +117,16 @@ def _checked_tokens(sentence: object, number: int | None) -> list[str]:
                 f"a sentence must be a string or a list of strings, got {token!r}{where}"
             )
     return tokens
+
+
+def _cure(sentence: object) -> str:
+    """What to do about a value of a table's column that is not a string."""
+    is_nan = isinstance(sentence, (float, np.floating)) and math.isnan(sentence)
+    if sentence is None or is_nan or type(sentence).__name__ in ("NAType", "NaTType"):  # pandas
+        return "; fill in what is missing, or leave it out"
+    if hasattr(sentence, "as_py"):
+        return "; give the .to_pylist() of a pyarrow column"
+    return ""
 
 
 def token_spans(sentences: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -110,8 +110,9 @@ class ElmoModel(
         language = facts.card.get("language", "").lower()
         code = LANGUAGE_CODES.get(language, language)
         data.language = code if len(code) in (2, 3) else None
-        parts = [f"---\n{data.to_yaml()}\n---", self._own_card(), _USAGE, _PAPER]
-        return ModelCard("\n\n".join(parts))
+        own = self._own_card()
+        ours = [part for part in (_USAGE, _PAPER) if part not in own]  # there if it was pushed once
+        return ModelCard("\n\n".join([f"---\n{data.to_yaml()}\n---", own, *ours]))
 
     def _own_card(self) -> str:
         readme = Path(self.embedder.source) / "README.md"

@@ -109,15 +109,13 @@ class ElmoComponent(Pipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
         """Annotate a stream of docs, at most ``batch_size`` docs at once and bounded in tokens."""
         handle_error = self.get_error_handler()
-        for window in windows_of(stream, WINDOW_TOKENS):
-            for begin in range(0, len(window), batch_size):
-                docs = window[begin : begin + batch_size]
-                try:
-                    self._annotate(docs)
-                except Exception as error:
-                    handle_error(self.name, self, docs, error)
-                else:
-                    yield from docs
+        for docs in windows_of(stream, WINDOW_TOKENS, batch_size):
+            try:
+                self._annotate(docs)
+            except Exception as error:
+                handle_error(self.name, self, docs, error)
+            else:
+                yield from docs
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         elmo = self.embedder

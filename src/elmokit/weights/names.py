@@ -26,9 +26,11 @@ HUB_FILES = (
     "*.index",
     "*.data-*",
     "checkpoint",
+    "SHA256SUMS",
+    "README.md",
 )
 """The files of a repository on the Hugging Face Hub that are downloaded."""
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?", re.ASCII)
 
 ModelName = str | Path | Sequence[str | Path] | None
 """A name (``"en-small"``), a path, a TensorFlow checkpoint (``"run/model.ckpt-1000"``), the id of a

@@ -59,6 +59,7 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     """Write the vectors of all inputs to ``out``; return a summary line."""
     if options.bio_embeddings:
         return _run_bio_embeddings(inputs, out, options)
+    _reject_parquet(inputs)
     require_suffix(out)
     require_sources(inputs)
     require_start(options.start)
@@ -100,6 +101,15 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
                 layout=layout, start=start, batch_tokens=batch_tokens, progress=progress,
             )  # fmt: skip
     return f"{out}: {progress.done:,} {unit}, {num_tokens:,} tokens"
+
+
+def _reject_parquet(inputs: Sequence[str]) -> None:
+    for name in inputs:
+        if name.endswith(".parquet"):
+            raise InputError(
+                f"{name}: Parquet files are read with --ray only; add it and give -o a folder, or "
+                f"write the column to a text file, one sentence per line"
+            )
 
 
 def require_intact(model: ModelName) -> None:
