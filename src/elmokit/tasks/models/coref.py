@@ -19,8 +19,8 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from elmokit.config import require
+from elmokit.embed.chunks import cut_batches
 from elmokit.model.dropout import VariationalDropout
-from elmokit.tasks.data.batches import cut_batches
 from elmokit.tasks.data.coreference import (
     CorefDocument,
     Mention,
