@@ -101,7 +101,7 @@ def test_neighbours_are_the_nearest_of_all_other_sentences() -> None:
 
 
 def test_at_most_so_many_uses_are_shown_and_the_document_says_so() -> None:
-    found = tiny_explorer(most_uses=6, seed=0).explore(["bank"])
+    found = tiny_explorer(max_occurrences=6, seed=0).explore(["bank"])
     assert len(found.words[0].uses) == 6 and found.words[0].num_found == 23
     assert found.corpus.most_uses == 6
 
@@ -143,6 +143,6 @@ def test_what_cannot_be_shown_is_refused() -> None:
         explorer.explore([], ["a " * 101])
     with pytest.raises(InputError, match="has no tokens"):
         explorer.explore([], [" "])
-    with pytest.raises(InputError, match="most_uses must be at least 2"):
-        tiny_explorer(most_uses=1)
+    with pytest.raises(InputError, match="max_occurrences must be at least 2"):
+        tiny_explorer(max_occurrences=1)
     assert HOSTILE in explorer.explore(["bank"]).sentences[-1].tokens

@@ -28,7 +28,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
     for sentence in corpus.sentences:
         for place, sense in sentence.senses.items():
             senses.setdefault(sentence.tokens[place].casefold(), Counter())[sense] += 1
-    # Count the uses in other than the main sense: a word with one dominant sense shows little.
+    # Count the occurrences in other than the main sense: one dominant sense shows little.
     others = {word: found.total() - max(found.values()) for word, found in senses.items()}
     sensed = sorted((w for w in others if others[w] > 1), key=lambda word: (-others[word], word))
     if len(sensed) >= count:

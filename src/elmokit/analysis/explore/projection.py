@@ -52,7 +52,7 @@ def align(planes: Sequence[Points]) -> list[Points]:
     """Each plane rotated or mirrored to match the next one; the last is not changed."""
     placed = [planes[-1]]
     for points in reversed(planes[:-1]):
-        # A layer at which all uses coincide gives no direction to align with.
+        # A layer at which all occurrences coincide gives no direction to align with.
         target = next((other for other in placed if other.any()), placed[0])
         placed.insert(0, points @ best_turn(points, target))
     return placed

@@ -10,7 +10,7 @@ from elmokit.analysis.encoders.opening import Models
 from elmokit.analysis.explore.choice import example_sentences
 from elmokit.analysis.explore.corpus import BUILTIN, Corpus, open_corpus
 from elmokit.analysis.explore.exploration import ExplorerData
-from elmokit.analysis.explore.explorer import MOST_USES, Explorer
+from elmokit.analysis.explore.explorer import MAX_OCCURRENCES, Explorer
 from elmokit.analysis.explore.sides import explore_sides
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Sentence
@@ -34,14 +34,14 @@ def explore(
     other_texts: Sequence[str | Path] = (),
     senses: str | Path | None = None,
     static: str | Path | None = None,
-    most_uses: int = MOST_USES,
+    max_occurrences: int = MAX_OCCURRENCES,
     seed: int = 1,
     pretokenized: bool = False,
     title: str = "elmokit explorer",
     device: str = "cpu",
     show_progress: bool = False,
 ) -> ExplorerPage:
-    """Make a page for exploring the uses of words.
+    """Make a page for exploring the occurrences of words.
 
     Args:
         texts: files or folders, or one folder written by ``elmokit index``; nothing: a few
@@ -54,7 +54,7 @@ def explore(
         other_texts: shown beside the first, by the same model.
         senses: a folder with semcor30 and wordnet30, whose sentences are read before ``texts``.
         static: static vectors (GloVe or word2vec) to compare neighbours with.
-        most_uses: the maximum number of uses per word; if there are more, a sample is shown.
+        max_occurrences: the maximum number per word; if there are more, a sample is shown.
         seed: seed of the samples.
         pretokenized: one sentence per line, tokens separated by spaces.
         title: title of the page.
@@ -72,7 +72,7 @@ def explore(
     models = Models(device, need_softmax=True)
     corpus = open_corpus(given, None if senses is None else Path(senses), pretokenized)
     vectors = None if static is None else read_static_vectors(Path(static))
-    first = _explorer(models, model, corpus, most_uses, seed, vectors)
+    first = _explorer(models, model, corpus, max_occurrences, seed, vectors)
     chosen = list(words) or first.promising_words(NUM_WORDS)
     if not chosen:
         raise InputError(f"{corpus.name}: no content word is frequent; name the words to show")
@@ -86,7 +86,7 @@ def explore(
         models,
         other_model or model,
         open_corpus(others, None, pretokenized) if others else corpus,
-        most_uses,
+        max_occurrences,
         seed,
     )
     data = explore_sides(first, second, chosen, shown, quiet=not show_progress)
@@ -97,7 +97,7 @@ def _explorer(
     models: Models,
     model: str | Embedder,
     corpus: Corpus,
-    most_uses: int,
+    max_occurrences: int,
     seed: int,
     static: StaticVectors | None = None,
 ) -> Explorer:
@@ -112,7 +112,7 @@ def _explorer(
             if pretrained.output_words is not None:
                 pretrained.output_words.softmax.to(pretrained.bilm.device)
     return Explorer(
-        encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
+        encoder, corpus, model=pretrained, static=static, max_occurrences=max_occurrences, seed=seed
     )
 
 
