@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from toy_encoder import ToyEncoder
 
-from elmokit.analysis.explore.corpus import Corpus, CorpusSentence
+from elmokit.analysis.explore.corpus import CorpusSentence, ExploredCorpus
 from elmokit.analysis.explore.exploration import Labels
 from elmokit.analysis.explore.occurrences import mean_similarity, sample_occurrences
 from elmokit.errors import InputError
@@ -12,7 +12,9 @@ from elmokit.errors import InputError
 ENCODER = ToyEncoder(lambda layer, sentence, place: [layer + 1.0, len(sentence), place], 2)
 
 
-def corpus_of(number: int, sensed: tuple[int, ...] = (), years: tuple[int, ...] = ()) -> Corpus:
+def corpus_of(
+    number: int, sensed: tuple[int, ...] = (), years: tuple[int, ...] = ()
+) -> ExploredCorpus:
     sentences = [
         CorpusSentence(
             ["x"] * (n % 5) + ["bank"],
@@ -21,7 +23,7 @@ def corpus_of(number: int, sensed: tuple[int, ...] = (), years: tuple[int, ...] 
         )
         for n in range(number)
     ]
-    return Corpus("a text", sentences)
+    return ExploredCorpus("a text", sentences)
 
 
 def test_the_sample_depends_on_the_seed_alone() -> None:

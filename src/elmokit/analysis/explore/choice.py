@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from elmokit.analysis.explore.builtin import FEATURED, SENSES
-from elmokit.analysis.explore.corpus import BUILTIN, Corpus
+from elmokit.analysis.explore.corpus import BUILTIN, ExploredCorpus
 from elmokit.embed.sentences import Sentence
 
 FUNCTION_WORDS = 300
@@ -14,7 +14,7 @@ EXAMPLE_LENGTHS = range(6, 19)
 NUM_EXAMPLES = 4
 
 
-def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[str]:
+def promising_words(corpus: ExploredCorpus, common: Sequence[str], count: int) -> list[str]:
     """Words with several known senses first, then frequent content words.
 
     Args:
@@ -46,7 +46,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
     return [*sensed, *frequent][:count]
 
 
-def example_sentences(corpus: Corpus, words: Sequence[str]) -> list[Sentence]:
+def example_sentences(corpus: ExploredCorpus, words: Sequence[str]) -> list[Sentence]:
     """The built-in examples; for other text, two of them and short sentences with ``words``."""
     if corpus.name == BUILTIN:
         return list(FEATURED)

@@ -7,7 +7,7 @@ import numpy as np
 
 from elmokit.analysis.encoders.encoder import Encoder, unit
 from elmokit.analysis.explore.choice import promising_words
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.analysis.explore.expectations import ExpectationReader
 from elmokit.analysis.explore.exploration import (
     CorpusFacts,
@@ -71,7 +71,7 @@ class Explorer:
     def __init__(
         self,
         encoder: Encoder,
-        corpus: Corpus,
+        corpus: ExploredCorpus,
         *,
         model: PretrainedModel | None = None,
         static: StaticVectors | None = None,

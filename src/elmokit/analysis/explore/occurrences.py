@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks, unit
-from elmokit.analysis.explore.corpus import Corpus, year_of
+from elmokit.analysis.explore.corpus import ExploredCorpus, year_of
 from elmokit.analysis.explore.exploration import Labels
 from elmokit.analysis.words.occurrences import Occurrence, occurrence_vectors
 from elmokit.errors import InputError
@@ -42,7 +42,7 @@ class FoundOccurrences(NamedTuple):
 
 def sample_occurrences(
     encoder: Encoder,
-    corpus: Corpus,
+    corpus: ExploredCorpus,
     word: str,
     most: int,
     seed: int,
@@ -65,7 +65,7 @@ def sample_occurrences(
 
 
 def _sampled(
-    corpus: Corpus, found: list[tuple[int, int]], most: int, seed: int
+    corpus: ExploredCorpus, found: list[tuple[int, int]], most: int, seed: int
 ) -> list[tuple[int, int]]:
     sensed = [each for each in found if each[1] in corpus.sentences[each[0]].senses]
     others = [each for each in found if each[1] not in corpus.sentences[each[0]].senses]
@@ -80,7 +80,7 @@ def _sample(items: list[tuple[int, int]], most: int, seed: int) -> list[tuple[in
     return [items[number] for number in np.sort(chosen)]
 
 
-def _labels(corpus: Corpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]:
+def _labels(corpus: ExploredCorpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]:
     """The known labels of the occurrences; a kind with only one label is left out."""
     sentences = [corpus.sentences[number] for number, _ in places]
     senses = [one.senses.get(place, "") for one, (_, place) in zip(sentences, places, strict=True)]

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmokit.analysis.encoders.encoder import Floats, unit
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.analysis.explore.exploration import ExplorerData, Projection, WordComparison
 from elmokit.analysis.explore.explorer import Explorer
-from elmokit.analysis.explore.projection import align, best_turn, plane, to_projection
+from elmokit.analysis.explore.projection import align, best_rotation, plane, to_projection
 from elmokit.analysis.words.occurrences import cosine
 from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
@@ -55,7 +55,7 @@ def explore_sides(
     )
 
 
-def _there(corpus: Corpus, words: Sequence[str]) -> list[str]:
+def _there(corpus: ExploredCorpus, words: Sequence[str]) -> list[str]:
     found = [word for word in words if corpus.find(word)]
     if words and not found:
         raise InputError(
@@ -82,7 +82,7 @@ def _towards(one: Floats, other: Floats) -> tuple[list[Projection], list[Project
         [plane(given[:, layer]) for layer in range(given.shape[1])] for given in (one, other)
     )
     placed = align([points for points, _ in ours])
-    top = theirs[-1][0] @ best_turn(theirs[-1][0], placed[-1])
+    top = theirs[-1][0] @ best_rotation(theirs[-1][0], placed[-1])
     turned = align([*(points for points, _ in theirs[:-1]), top])
     return (
         [to_projection(p, share) for p, (_, share) in zip(placed, ours, strict=True)],

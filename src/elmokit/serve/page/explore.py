@@ -8,7 +8,7 @@ from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.opening import Models
 from elmokit.analysis.explore.choice import example_sentences
-from elmokit.analysis.explore.corpus import BUILTIN, Corpus, open_corpus
+from elmokit.analysis.explore.corpus import BUILTIN, ExploredCorpus, open_corpus
 from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.analysis.explore.explorer import MAX_OCCURRENCES, Explorer
 from elmokit.analysis.explore.sides import explore_sides
@@ -96,7 +96,7 @@ def explore(
 def _explorer(
     models: Models,
     model: str | Embedder,
-    corpus: Corpus,
+    corpus: ExploredCorpus,
     max_occurrences: int,
     seed: int,
     static: StaticVectors | None = None,

@@ -12,7 +12,7 @@ from functools import cached_property
 from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.explore.choice import example_sentences
-from elmokit.analysis.explore.corpus import Corpus, builtin_corpus, open_corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus, builtin_corpus, open_corpus
 from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.analysis.explore.explorer import Explorer
 from elmokit.analysis.explore.sides import explore_sides
@@ -64,7 +64,7 @@ def _groups(sentences: Sentences, most_tokens: int) -> Iterator[list[list[str]]]
         yield group
 
 
-class Exploring:
+class LiveExplorer:
     """Answers the explorer's page.
 
     Args:
@@ -72,7 +72,7 @@ class Exploring:
         corpus: the text that is looked at; default: the index, or else built-in sentences.
     """
 
-    def __init__(self, service: Service, corpus: Corpus | None = None) -> None:
+    def __init__(self, service: Service, corpus: ExploredCorpus | None = None) -> None:
         self._service = service
         self._corpus = corpus
         self._thread = ThreadPoolExecutor(1, "elmokit-explore")
