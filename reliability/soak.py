@@ -26,7 +26,8 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "helpers")]
+HELPERS = HERE.parent / "tests" / "helpers"
+sys.path[:0] = [str(HERE), str(HELPERS / "models"), str(HELPERS / "data")]
 
 ELMOKIT = [sys.executable, "-m", "elmokit"]
 PATIENCE_SECONDS = 600.0

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
-
 from elmokit.errors import InputError
+
+HELPERS = Path(__file__).parents[1] / "tests" / "helpers"
+sys.path[:0] = [str(HELPERS / "models"), str(HELPERS / "data")]
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ def as_svg(figure: "Figure") -> str:
     return svg.getvalue()
 
 
-def as_png(figure: "Figure", dpi: int = 150) -> bytes:
+def as_png(figure: "Figure") -> bytes:
     """The figure as the bytes of a PNG file."""
     png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=dpi, metadata={"Software": None})
+    figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     return png.getvalue()

@@ -1,7 +1,7 @@
 """Every snippet of the documentation runs, pasted as it is.
 
 The blocks of a page run in order in one folder, which holds the small files that the page mentions
-(tests/helpers/page_files.py). A block that cannot run here has a comment above it in the page,
+(tests/helpers/docs/page_files.py). A block that cannot run here has a comment above it in the page,
 ``<!-- not run: REASON -->``; its commands are still parsed, in the other file of this folder.
 """
 

@@ -15,7 +15,7 @@ from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
-from elmokit.pretrain.plot import by_text, one_after_the_other, plot_runs
+from elmokit.pretrain.plot import by_text, joined_logs, plot_runs
 from elmokit.pretrain.predict import predict
 from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
@@ -163,7 +163,7 @@ def test_runs_that_went_on_count_tokens_from_the_first(tmp_path: Path) -> None:
     for name, tokens in (("a.jsonl", (10, 20)), ("b.jsonl", (5, 15))):
         lines = [json.dumps({"event": "train", "tokens": count}) for count in tokens]
         (tmp_path / name).write_text("\n".join([*lines, '{"event": "stopped"}']))
-    events = one_after_the_other([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    events = joined_logs([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert [event["tokens"] for event in events] == [10, 20, 25, 35]
 
 

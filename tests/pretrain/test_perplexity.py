@@ -11,7 +11,12 @@ from tiny_corpus import tiny_recipe, write_sentences
 from elmokit.errors import InputError
 from elmokit.pretrain.corpus.corpus import Corpus, Split
 from elmokit.pretrain.export import export, read_trained
-from elmokit.pretrain.perplexity import measure_by_kind, measure_perplexity, perplexity_of
+from elmokit.pretrain.perplexity import (
+    measure_by_kind,
+    measure_perplexity,
+    perplexity_by_kind,
+    perplexity_of,
+)
 from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
@@ -171,9 +176,9 @@ def test_bits_per_character_are_those_of_all_predictions(tiny: Corpus, run: Path
 def test_a_sample_is_measured_where_one_is_asked_for(tiny_data: Path, run: Path) -> None:
     model = read_trained(run)
     for start in ("fresh", "carried"):
-        found = perplexity_of(model, tiny_data, "heldout", start, max_tokens=100)
-        assert 70 < found.num_predictions < 200
-        assert found == perplexity_of(model, tiny_data, "heldout", start, max_tokens=100)
+        found = perplexity_by_kind(model, tiny_data, "heldout", start, max_tokens=100)
+        assert 70 < found.overall.num_predictions < 200
+        assert found == perplexity_by_kind(model, tiny_data, "heldout", start, max_tokens=100)
 
 
 def test_the_log_has_the_perplexity_of_each_kind(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmokit.embed.embedder import Embedder
-from elmokit.serve.batcher import Batcher, OverloadedError
+from elmokit.serve.batcher import OverloadedError, RequestBatcher
 from elmokit.serve.limits import Limits
 
 Sentences = list[list[str]]
@@ -38,13 +38,13 @@ def notes() -> Notes:
 
 
 @pytest.fixture
-def held(notes: Notes) -> Iterator[Callable[..., Batcher]]:
+def held(notes: Notes) -> Iterator[Callable[..., RequestBatcher]]:
     """Makes batchers whose queue can be filled before their thread starts."""
-    made: list[Batcher] = []
+    made: list[RequestBatcher] = []
 
-    def make(**limits: float) -> Batcher:
+    def make(**limits: float) -> RequestBatcher:
         given = {"request_tokens": 10, "queue_tokens": 30, "batch_tokens": 12, "wait_ms": 0}
-        made.append(Batcher(Limits(**{**given, **limits}), notes))  # type: ignore[arg-type]
+        made.append(RequestBatcher(Limits(**{**given, **limits}), notes))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
@@ -57,7 +57,7 @@ def words(count: int) -> list[str]:
 
 
 def test_small_requests_share_a_batch(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     futures = [batcher.embed(elmo, [words(3)], KEEP) for _ in range(4)]
@@ -69,7 +69,7 @@ def test_small_requests_share_a_batch(
 
 
 def test_a_large_request_leaves_room_for_others(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     done: list[str] = []
@@ -86,7 +86,7 @@ def test_a_large_request_leaves_room_for_others(
 
 
 def test_a_sentence_longer_than_a_batch_runs_alone(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     futures = [batcher.embed(elmo, [words(length)], KEEP) for length in (2, 20, 2)]
@@ -95,7 +95,7 @@ def test_a_sentence_longer_than_a_batch_runs_alone(
 
 
 def test_models_and_starts_do_not_share_a_batch(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     fresh = batcher.embed(elmo, [words(2)], KEEP, "fresh")
@@ -108,7 +108,7 @@ def test_models_and_starts_do_not_share_a_batch(
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_back(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     batcher.embed(elmo, [words(10)] * 3, KEEP)
@@ -120,7 +120,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back(
 
 
 def test_an_abandoned_request_leaves_the_queue_uncomputed(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder
+    held: Callable[..., RequestBatcher], notes: Notes, elmo: Embedder
 ) -> None:
     batcher = held()
     kept = batcher.embed(elmo, [words(4)], KEEP)
@@ -135,7 +135,10 @@ def test_an_abandoned_request_leaves_the_queue_uncomputed(
 
 
 def test_a_request_that_waited_too_long_is_dropped(
-    held: Callable[..., Batcher], notes: Notes, elmo: Embedder, monkeypatch: pytest.MonkeyPatch
+    held: Callable[..., RequestBatcher],
+    notes: Notes,
+    elmo: Embedder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     batcher = held(queue_seconds=5)
     old = batcher.embed(elmo, [words(4)], KEEP)
@@ -153,7 +156,7 @@ def test_a_request_that_waited_too_long_is_dropped(
 
 
 def test_one_request_that_fails_does_not_fail_its_mates(
-    held: Callable[..., Batcher], elmo: Embedder
+    held: Callable[..., RequestBatcher], elmo: Embedder
 ) -> None:
     batcher = held()
 
@@ -170,14 +173,16 @@ def test_one_request_that_fails_does_not_fail_its_mates(
     assert batcher.queued_tokens == 0
 
 
-def test_calls_run_in_the_model_thread(held: Callable[..., Batcher]) -> None:
+def test_calls_run_in_the_model_thread(held: Callable[..., RequestBatcher]) -> None:
     batcher = held()
     batcher.start()
     name = batcher.call(lambda: threading.current_thread().name, num_tokens=1)
     assert name.result() == "elmokit-model"
 
 
-def test_closing_answers_what_is_queued(held: Callable[..., Batcher], elmo: Embedder) -> None:
+def test_closing_answers_what_is_queued(
+    held: Callable[..., RequestBatcher], elmo: Embedder
+) -> None:
     batcher = held()
     futures = [batcher.embed(elmo, [words(2)], KEEP) for _ in range(9)]
     batcher.start()
@@ -185,7 +190,9 @@ def test_closing_answers_what_is_queued(held: Callable[..., Batcher], elmo: Embe
     assert all(future.done() for future in futures)
 
 
-def test_empty_sentences_cost_something(held: Callable[..., Batcher], elmo: Embedder) -> None:
+def test_empty_sentences_cost_something(
+    held: Callable[..., RequestBatcher], elmo: Embedder
+) -> None:
     batcher = held()
     future = batcher.embed(elmo, [[]] * 5, KEEP)
     assert batcher.queued_tokens == 5

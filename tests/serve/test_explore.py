@@ -33,8 +33,8 @@ def test_an_empty_request_is_answered_with_what_the_page_opens_on(banks: TestCli
 def test_a_word_is_explored_as_offline(banks: TestClient, models: ServedModels) -> None:
     found = banks.post("/v1/explore", json={"words": ["bank"]}).json()["explorations"][0]
     encoder = BiLmEncoder(models.default.embedder)
-    offline = Explorer(encoder, tiny_corpus_of_banks(), most_uses=300).explore(
-        ["bank"], uses_with_neighbours=0
+    offline = Explorer(encoder, tiny_corpus_of_banks(), max_occurrences=300).explore(
+        ["bank"], occurrences_with_neighbours=0
     )
     assert found["sentences"] == to_plain(offline.sentences)
     (ours,), (theirs,) = found["words"], to_plain(offline.words)

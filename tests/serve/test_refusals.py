@@ -251,7 +251,7 @@ def test_a_defect_is_a_500_that_tells_nothing(
     def fail(*arguments: Any) -> Any:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr("elmokit.serve.app.read_wish", fail)
+    monkeypatch.setattr("elmokit.serve.app.read_query", fail)
     response = client.post("/v1/embed", json={"input": "a"})
     assert response.status_code == 500
     assert "secret" not in response.text

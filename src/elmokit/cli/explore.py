@@ -1,4 +1,4 @@
-"""The explorer: a page for exploring the uses of words."""
+"""The explorer: a page for exploring the occurrences of words."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,15 +6,25 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import WORDS, app
+from elmokit.cli.former_options import accepting
 from elmokit.cli.options import Device
 from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
 
-ONLY_WRITTEN = ("word", "sentence", "other_text", "static", "uses", "seed", "pretokenized", "title")
+ONLY_WRITTEN = (
+    "word",
+    "sentence",
+    "other_text",
+    "static",
+    "occurrences",
+    "seed",
+    "pretokenized",
+    "title",
+)
 """Options for the content of a written page; on a live page, the user chooses it."""
 
 
-@app.command(rich_help_panel=WORDS)
+@app.command(cls=accepting({"--uses": "--occurrences"}), rich_help_panel=WORDS)
 def explore(
     context: typer.Context,
     texts: Annotated[
@@ -51,14 +61,14 @@ def explore(
     ] = None,
     senses: Annotated[
         Path | None,
-        typer.Option(help="Folder with semcor30 and wordnet30: uses coloured by their sense."),
+        typer.Option(help="Folder with semcor30 and wordnet30: occurrences coloured by sense."),
     ] = None,
     static: Annotated[
         Path | None,
         typer.Option(help="Static vectors (GloVe or word2vec) to compare neighbours with."),
     ] = None,
-    uses: Annotated[
-        int, typer.Option(min=2, help="Show at most this many uses of a word, sampled.")
+    occurrences: Annotated[
+        int, typer.Option(min=2, help="Show at most this many occurrences of a word, sampled.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 1,
     pretokenized: Annotated[
@@ -67,7 +77,7 @@ def explore(
     title: Annotated[str, typer.Option(help="Title of the page.")] = "elmokit explorer",
     device: Device = "cpu",
 ) -> None:
-    """Explore what words mean: their uses layer by layer, expected words, neighbours.
+    """Explore what words mean: their occurrences layer by layer, expected words, neighbours.
 
     With -o, write a page that needs no server, no network and no other file. Without it, start a
     server on this machine (extra serve), so that any word can be typed into the page.
@@ -89,7 +99,7 @@ def explore(
         other_texts=other_text or [],
         senses=senses,
         static=static,
-        most_uses=uses,
+        max_occurrences=occurrences,
         seed=seed,
         pretokenized=pretokenized,
         title=title,

@@ -55,7 +55,7 @@ SeenOption = Annotated[
     list[str] | None,
     typer.Option(
         "--seen",
-        metavar="TOKENS[:LANES[:SKIPPED]]",
+        metavar="TOKENS[:STREAMS[:SKIPPED]]",
         help="What a run of the model has read of the corpus (its tokens, train.batch_size and "
         "train.skip_tokens); the n-gram is trained on the same text. Repeat it for each run. "
         "Default: the whole corpus.",

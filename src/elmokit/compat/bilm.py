@@ -26,6 +26,7 @@ from elmokit.files import replacing_file
 from elmokit.model.packing import batch_character_ids, batch_word_ids
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Utf8Characters
+from elmokit.text.sources import read_lines
 from elmokit.text.token_ids import word_table_rows
 from elmokit.text.vocabulary import UNKNOWN
 from elmokit.weights.folders import require_space
@@ -207,8 +208,7 @@ def _longest(sentences: Sequence[Sequence[str]]) -> int:
 
 def _words(path: Path) -> list[str]:
     """Any list of words, one per line; ``<UNK>`` is not required."""
-    with open(path, encoding="utf-8", newline="\n") as lines:
-        words = [line.strip() for line in lines]
+    words = [line.strip() for _, line in read_lines(path)]
     while words and not words[-1]:
         words.pop()
     return words

@@ -10,21 +10,40 @@ is small; BATCH_TOKENS bounds the memory of long sentences."""
 SizedItem = TypeVar("SizedItem", bound=Sized)
 
 
-def chunks_of(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+def chunks_of(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
     """Indices of the sentences of each chunk, longest first, so that memory peaks early.
 
-    >>> list(chunks_of([3, 9, 1, 4], batch_tokens=9))
+    >>> chunks_of([3, 9, 1, 4], batch_tokens=9)
     [[1], [3, 0], [2]]
     """
-    chunk: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
-        longest = lengths[chunk[0]] if chunk else 0
-        if chunk and (len(chunk) == SENTENCES_AT_ONCE or longest * (len(chunk) + 1) > batch_tokens):
-            yield chunk
-            chunk = []
-        chunk.append(number)
-    if chunk:
-        yield chunk
+    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    return cut_batches(order, lengths, batch_tokens, SENTENCES_AT_ONCE)
+
+
+def cut_batches(
+    order: Sequence[int],
+    lengths: Sequence[int],
+    max_batch_tokens: int,
+    batch_size: int | None = None,
+) -> list[list[int]]:
+    """Items, taken in ``order``, in batches of bounded size; padding counts as tokens.
+
+    An item that is longer than ``max_batch_tokens`` is a batch of its own.
+
+    >>> cut_batches([0, 1, 2, 3], lengths=[3, 3, 4, 9], max_batch_tokens=9)
+    [[0, 1], [2], [3]]
+    """
+    batches: list[list[int]] = []
+    longest = 0
+    for number in order:
+        longest = max(longest, lengths[number])
+        has_room = batches and (batch_size is None or len(batches[-1]) < batch_size)
+        if has_room and longest * (len(batches[-1]) + 1) <= max_batch_tokens:
+            batches[-1].append(number)
+        else:
+            batches.append([number])
+            longest = lengths[number]
+    return batches
 
 
 def windows_of(

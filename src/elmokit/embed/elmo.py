@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import torch
 from torch import Tensor, nn
 
 from elmokit.embed.embedder import Embedder
@@ -12,7 +11,7 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.eager import runs_eagerly
 from elmokit.model.kernels.choice import PrecisionName, usable_precision
 from elmokit.model.packing import TokenBatch, batch_tokens
-from elmokit.model.scalar_mix import ScalarMix
+from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
@@ -111,8 +110,7 @@ class Elmo(nn.Module):
 
     def penalty(self) -> Tensor:
         """Return the sum of ||raw weights||^2 over the mixes, to be added to the loss."""
-        penalties = [mix.penalty() for mix in self.mixes if isinstance(mix, ScalarMix)]
-        return torch.stack(penalties).sum()
+        return total_penalty(mix for mix in self.mixes if isinstance(mix, ScalarMix))
 
 
 def _bilm_and_indexer(model: BiLm | Embedder | ModelName) -> tuple[BiLm, TokenIndexer]:

@@ -23,7 +23,7 @@ from elmokit.embed.sentences import (
     Sentence,
     Vectors,
     all_tokens,
-    several,
+    checked_sentences,
     split_text,
     token_spans,
     tokens_of,
@@ -271,7 +271,8 @@ class Embedder:
         """
         mix = checked_mix(mix, self.num_layers)
         pieces = [
-            split_text(text, split_sentences, number) for number, text in enumerate(several(texts))
+            split_text(text, split_sentences, number)
+            for number, text in enumerate(checked_sentences(texts))
         ]
         sentences = [sentence for text in pieces for sentence in text.sentences]
         vectors = iter(self._compute(sentences, mix, start, batch_tokens, show_progress))
@@ -464,7 +465,7 @@ class Embedder:
         table = self._cache.vectors(tokens)
         return table, rows.to(table.device), lengths
 
-    def recall(self, sentences: list[list[str]], *, batch_tokens: int = BATCH_TOKENS) -> None:
+    def warm_cache(self, sentences: list[list[str]], *, batch_tokens: int = BATCH_TOKENS) -> None:
         """Encode the words of sentences whose vectors are known already.
 
         Rounding may depend on which words are encoded together; after this call, a stream that

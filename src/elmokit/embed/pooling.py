@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
@@ -27,6 +28,14 @@ def pool_tokens(vectors: Vectors, how: Pooling, dim: int) -> Vectors:
     if how == "max":
         best: Vectors = vectors.max(axis=0)
         return best
-    is_forward = np.arange(vectors.shape[1]) % dim < dim // 2  # in every layer of a concatenation
-    ends: Vectors = np.where(is_forward, vectors[-1], vectors[0])
+    ends: Vectors = np.where(is_forward(vectors.shape[1], dim), vectors[-1], vectors[0])
     return ends
+
+
+def is_forward(width: int, dim: int) -> npt.NDArray[np.bool_]:
+    """(width,): which values are of the forward direction, in one layer or a concatenation.
+
+    >>> is_forward(8, dim=4).tolist()
+    [True, True, False, False, True, True, False, False]
+    """
+    return np.arange(width) % dim < dim // 2

@@ -37,7 +37,7 @@ class SplitText(NamedTuple):
     offsets: list[tuple[int, int]] | None
 
 
-def several(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+def checked_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences; raises if they are a single string, a table or a dictionary."""
     kind = type(sentences).__name__
     if isinstance(sentences, str):
@@ -68,7 +68,7 @@ def tokens_of(sentence: Sentence, number: int | None = None) -> list[str]:
 
 def all_tokens(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     """The tokens of each of several sentences."""
-    for number, sentence in enumerate(several(sentences)):
+    for number, sentence in enumerate(checked_sentences(sentences)):
         yield tokens_of(sentence, number)
 
 

@@ -21,7 +21,7 @@ from elmokit.embed.elmo import Elmo
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.load import load
 from elmokit.embed.mix import AnyMix, checked_mix, mix_layers, mixed_dim
-from elmokit.embed.pooling import Pooling, require_pooling
+from elmokit.embed.pooling import Pooling, is_forward, require_pooling
 from elmokit.embed.sentences import all_tokens
 from elmokit.errors import InputError, missing_extra
 from elmokit.model.packing import find_places
@@ -135,11 +135,10 @@ class ElmoModule(InputModule):
             return masked_mean(vectors, mask)
         if self.pooling == "max":
             return masked_max(vectors, mask)
-        dim = self.embedder.dim
-        is_forward = torch.arange(vectors.shape[2], device=vectors.device) % dim < dim // 2
+        forward = torch.from_numpy(is_forward(vectors.shape[2], self.embedder.dim))
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         at_last = vectors[torch.arange(len(vectors), device=vectors.device), last]
-        return torch.where(is_forward, at_last, vectors[:, 0])
+        return torch.where(forward.to(vectors.device), at_last, vectors[:, 0])
 
     def save(self, output_path: str, *args: Any, **settings: Any) -> None:
         """Write the settings, and the model as a folder that ``elmokit.load`` reads."""

@@ -44,7 +44,7 @@ class StaticOptions:
     quiet: bool = False
 
 
-class Lexicon(NamedTuple):
+class WordRows(NamedTuple):
     """The words that get a vector, most common first, and the number of tokens of the text."""
 
     row_of: dict[str, int]
@@ -92,7 +92,7 @@ def static_vectors(
     return StaticVectors(words, vectors, elmo.source)
 
 
-def count_words(sentences: Iterable[Sequence[str]], options: StaticOptions) -> Lexicon:
+def count_words(sentences: Iterable[Sequence[str]], options: StaticOptions) -> WordRows:
     """Words with at least ``min_count`` occurrences; ties are in alphabetical order."""
     counts: Counter[str] = Counter()
     with meter("count", "tokens", quiet=options.quiet) as progress:
@@ -106,14 +106,14 @@ def count_words(sentences: Iterable[Sequence[str]], options: StaticOptions) -> L
     ]
     words.sort(key=lambda word: (-counts[word], word))
     chosen = words[: options.max_words]
-    return Lexicon({word: row for row, word in enumerate(chosen)}, progress.done)
+    return WordRows({word: row for row, word in enumerate(chosen)}, progress.done)
 
 
 def mean_vectors(
     elmo: Embedder,
     sentences: Iterable[list[str]],
     mix: AnyMix,
-    lexicon: Lexicon,
+    lexicon: WordRows,
     options: StaticOptions,
 ) -> Vectors:
     """(V, D): the mean over the occurrences of each word."""

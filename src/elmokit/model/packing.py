@@ -44,14 +44,18 @@ class TokenBatch(NamedTuple):
 class Places(NamedTuple):
     """Which distinct token occurs where in B sentences."""
 
-    tokens: list[str]  # N distinct ones, the two markers first
-    rows: Tensor  # (B, T)
+    tokens: list[str]  # N distinct ones
+    rows: Tensor  # (B, T); 0 beyond a sentence's length
     lengths: list[int]
 
 
-def find_places(sentences: Sequence[Sequence[str]], indexer: TokenIndexer) -> Places:
-    """Number the distinct tokens of sentences in order of appearance, after the markers."""
-    rows: dict[str, int] = {indexer.begin: BEGIN_ROW, indexer.end: END_ROW}
+def find_places(sentences: Sequence[Sequence[str]], indexer: TokenIndexer | None = None) -> Places:
+    """Number the distinct tokens of sentences in order of appearance, after ``indexer``'s markers.
+
+    >>> find_places([["a", "rose", "is", "a", "rose"]]).rows.tolist()
+    [[0, 1, 2, 0, 1]]
+    """
+    rows: dict[str, int] = {indexer.begin: BEGIN_ROW, indexer.end: END_ROW} if indexer else {}
     lengths = [len(sentence) for sentence in sentences]
     places = np.zeros((len(sentences), max(lengths, default=0)), dtype=np.int64)
     for number, sentence in enumerate(sentences):

@@ -1,6 +1,6 @@
 """ELMo_k = gamma * sum_j softmax(s)_j * h_{k,j}: one vector from the layers, learned by a task."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -57,6 +57,11 @@ class ScalarMix(nn.Module):
     def penalty(self) -> Tensor:
         """||s||^2 of the raw weights (not of gamma): a task adds lambda times this to its loss."""
         return self.raw_weights.square().sum()
+
+
+def total_penalty(mixes: Iterable[ScalarMix]) -> Tensor:
+    """The sum of the penalties of at least one mix."""
+    return torch.stack([mix.penalty() for mix in mixes]).sum()
 
 
 def weighted_sum(weights: Tensor, layers: Tensor) -> Tensor:

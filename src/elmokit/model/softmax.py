@@ -96,7 +96,7 @@ def sampled_softmax_loss(
     rows: Tensor,
     bias: Tensor,
     targets: Tensor,
-    candidates: "Candidates",
+    candidates: "SampledCandidates",
     gradient_dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """Mean loss of (N, P) hidden vectors against their targets and the drawn negatives.
@@ -115,7 +115,7 @@ def full_softmax_loss(hidden: Tensor, rows: Tensor, bias: Tensor, targets: Tenso
     return result
 
 
-class Candidates(NamedTuple):
+class SampledCandidates(NamedTuple):
     """The negatives of one batch, as the loss reads them."""
 
     negatives: Tensor  # (K,): rows
@@ -133,7 +133,7 @@ class _SampledSoftmax(torch.autograd.Function):
         rows: Tensor,
         bias: Tensor,
         targets: Tensor,
-        given: Candidates,
+        given: SampledCandidates,
         gradient_dtype: torch.dtype,
     ) -> Tensor:
         negative_rows = rows[given.negatives]  # (K, P)

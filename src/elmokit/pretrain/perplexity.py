@@ -219,10 +219,9 @@ def perplexity_of(
     data: Path,
     part: Literal["heldout", "train"],
     start: StateMode,
-    max_tokens: int | None = None,
 ) -> Perplexity:
     """The perplexity of a model with a softmax; see ``perplexity_by_kind``."""
-    return perplexity_by_kind(model, data, part, start, max_tokens).overall
+    return perplexity_by_kind(model, data, part, start).overall
 
 
 def perplexity_by_kind(

@@ -21,7 +21,7 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
         runs: Folders of runs or their logs; each continued from the weights of the previous one.
         out: The picture to write; the suffix gives the format (.png, .svg, .pdf).
     """
-    events = one_after_the_other(runs)
+    events = joined_logs(runs)
     training = [event for event in events if event["event"] == "train"]
     heldout = [event for event in events if event["event"] == "heldout"]
     if not training and not heldout:
@@ -106,7 +106,7 @@ def by_text(
     return during, [event for event in heldout if event["predictions"] != least]
 
 
-def one_after_the_other(runs: Sequence[Path]) -> list[dict[str, Any]]:
+def joined_logs(runs: Sequence[Path]) -> list[dict[str, Any]]:
     """The events of all logs, with tokens counted from the start of the first."""
     events: list[dict[str, Any]] = []
     before = 0

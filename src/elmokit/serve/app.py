@@ -14,7 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 
 import elmokit
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.errors import InputError
 from elmokit.pretrain.predict import Guess
 from elmokit.serve.answers import (
@@ -28,9 +28,9 @@ from elmokit.serve.answers import (
     write_answer,
 )
 from elmokit.serve.batcher import OverloadedError
-from elmokit.serve.exploring import Exploring
 from elmokit.serve.gate import Gate, Refusal, error_body
 from elmokit.serve.limits import Limits
+from elmokit.serve.live_explorer import LiveExplorer
 from elmokit.serve.models import ServedModel, ServedModels
 from elmokit.serve.schemas import (
     EmbeddingsRequest,
@@ -49,7 +49,7 @@ from elmokit.serve.schemas import (
     SurprisalResponse,
 )
 from elmokit.serve.service import Service
-from elmokit.serve.texts import read_input, read_wish
+from elmokit.serve.texts import read_input, read_query
 
 Result = TypeVar("Result")
 
@@ -73,7 +73,7 @@ def create_app(
     *,
     api_key: str | None = None,
     cors_origins: Sequence[str] = (),
-    corpus: Corpus | None = None,
+    corpus: ExploredCorpus | None = None,
 ) -> FastAPI:
     """The server as an ASGI application, for any ASGI server.
 
@@ -85,13 +85,13 @@ def create_app(
         corpus: what the explorer at ``/`` shows; default: the index, or built-in sentences.
     """
     service = Service(models, limits)
-    exploring = Exploring(service, corpus)
+    explorer = LiveExplorer(service, corpus)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
         yield
-        exploring.stop()
+        explorer.stop()
         await service.stop()
 
     app = FastAPIOffline(  # its /docs needs no CDN
@@ -105,7 +105,7 @@ def create_app(
     _add_embedding(app, service)
     _add_words(app, service)
     _add_operations(app, service)
-    _add_explorer(app, exploring)
+    _add_explorer(app, explorer)
     if cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -164,14 +164,16 @@ def _add_embedding(app: FastAPI, service: Service) -> None:
     async def embed(request: Request, body: EmbedRequest) -> Response:
         """Tokens, character offsets and vectors; `Accept` chooses the form of the answer."""
         form = accepted_form(request.headers.get("accept"))
-        wish = read_wish(service.model(body.model), body.mix, body.layers, body.pooling, body.start)
+        query = read_query(
+            service.model(body.model), body.mix, body.layers, body.pooling, body.start
+        )
         texts = read_input(body.input)
-        require_fitting(form, len(texts), wish.pooling is not None)
+        require_fitting(form, len(texts), query.pooling is not None)
         if form is Form.NDJSON:
-            lines = service.stream(wish, texts, body.split_sentences)
+            lines = service.stream(query, texts, body.split_sentences)
             return StreamingResponse(await _started(lines), media_type=form.value)
-        found = await _unless_abandoned(request, service.embed(wish, texts, body.split_sentences))
-        pieces = write_answer(form, wish.model.name, found, wish.pooling is not None)
+        found = await _unless_abandoned(request, service.embed(query, texts, body.split_sentences))
+        pieces = write_answer(form, query.model.name, found, query.pooling is not None)
         media_type = Form.JSON.value if form is Form.BASE64 else form.value
         if sum(text.vectors.nbytes for text in found) > STREAMED_BYTES:
             return StreamingResponse(_breathing(pieces), media_type=media_type)
@@ -188,8 +190,8 @@ def _add_embedding(app: FastAPI, service: Service) -> None:
                 f"{model.name} has vectors of {model.embedder.dim} dimensions, not "
                 f"{body.dimensions}"
             )
-        wish = read_wish(model, pooling="mean")
-        found = await _unless_abandoned(request, service.embed(wish, read_input(body.input)))
+        query = read_query(model, pooling="mean")
+        found = await _unless_abandoned(request, service.embed(query, read_input(body.input)))
         num_tokens = sum(len(text.tokens) for text in found)
         answer = {
             "object": "list",
@@ -305,16 +307,16 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_explorer(app: FastAPI, exploring: Exploring) -> None:
+def _add_explorer(app: FastAPI, explorer: LiveExplorer) -> None:
     @app.post("/v1/explore", responses=ERRORS, tags=["words"])
     async def explore(request: Request, body: ExploreRequest) -> Response:
         """What the page at `/` shows: uses, expected words, similarities, neighbours."""
-        found = await _unless_abandoned(request, exploring.explore(body))
+        found = await _unless_abandoned(request, explorer.explore(body))
         return Response(found, media_type=Form.JSON.value)
 
     @app.get("/", include_in_schema=False)
     async def page() -> HTMLResponse:
-        return HTMLResponse(exploring.page)
+        return HTMLResponse(explorer.page)
 
 
 def _json_response(value: Any) -> Response:

@@ -110,7 +110,7 @@ def cost_of(sentence: Sequence[str]) -> int:
     return max(len(sentence), 1)
 
 
-class Batcher:
+class RequestBatcher:
     """The queue and the thread behind it.
 
     The futures it returns can be cancelled at any time before they are done: what a client has

@@ -12,7 +12,7 @@ from types import FrameType
 
 import uvicorn
 
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.errors import InputError
 from elmokit.model.kernels.choice import PrecisionName
 from elmokit.serve.app import create_app
@@ -45,7 +45,7 @@ def run_server(
     device: str = "cpu",
     precision: PrecisionName = "float32",
     access_log: bool = False,
-    corpus: Corpus | None = None,
+    corpus: ExploredCorpus | None = None,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C.
 

@@ -14,12 +14,12 @@ from elmokit.errors import InputError
 from elmokit.pretrain.predict import Predictions, predict
 from elmokit.pretrain.surprisal.measure import surprisal
 from elmokit.serve.answers import AnsweredText, MeasuredText
-from elmokit.serve.batcher import Batcher, OverloadedError, cost_of
+from elmokit.serve.batcher import OverloadedError, RequestBatcher, cost_of
 from elmokit.serve.gate import Readiness, Refusal
 from elmokit.serve.limits import Limits
 from elmokit.serve.metrics import Metrics
 from elmokit.serve.models import ServedIndex, ServedModel, ServedModels
-from elmokit.serve.texts import Wish, split_texts, split_within_limits
+from elmokit.serve.texts import EmbedQuery, split_texts, split_within_limits
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class Service:
         self.limits = limits
         self.metrics = Metrics()
         self.readiness = Readiness()
-        self._batcher = Batcher(limits, self.metrics)
+        self._batcher = RequestBatcher(limits, self.metrics)
         self.metrics.watch_queue(lambda: self._batcher.queued_tokens)
         self._splitting = ThreadPoolExecutor(1, "elmokit-text")
         self._searching = ThreadPoolExecutor(1, "elmokit-search")
@@ -70,14 +70,14 @@ class Service:
         return model
 
     async def embed(
-        self, wish: Wish, texts: Sequence[Sentence], split_sentences: bool = False
+        self, query: EmbedQuery, texts: Sequence[Sentence], split_sentences: bool = False
     ) -> list[AnsweredText]:
         """The vectors of all texts."""
         pieces = await self._split(texts, lambda: split_texts(texts, split_sentences, self.limits))
-        return await self._run(wish, pieces, self._submit(wish, pieces))
+        return await self._run(query, pieces, self._submit(query, pieces))
 
     async def stream(
-        self, wish: Wish, texts: Sequence[Sentence], split_sentences: bool = False
+        self, query: EmbedQuery, texts: Sequence[Sentence], split_sentences: bool = False
     ) -> AsyncIterator[AnsweredText]:
         """The same for any number of texts, one by one, as fast as the client reads.
 
@@ -86,7 +86,7 @@ class Service:
         begin = 0
         while begin < len(texts):
             end, pieces = await self._next_group(texts, begin, split_sentences)
-            for text in await self._run(wish, pieces, await self._find_room(wish, pieces, begin)):
+            for text in await self._run(query, pieces, await self._find_room(query, pieces, begin)):
                 yield text
             begin = end
 
@@ -175,22 +175,22 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._splitting, split)
 
     async def _find_room(
-        self, wish: Wish, pieces: Sequence[SplitText], begin: int
+        self, query: EmbedQuery, pieces: Sequence[SplitText], begin: int
     ) -> "Future[list[Floats]]":
         while True:
             try:
-                return self._submit(wish, pieces)
+                return self._submit(query, pieces)
             except OverloadedError:
                 if begin == 0:
                     raise
                 await asyncio.sleep(RETRY_SECONDS)
 
-    def _submit(self, wish: Wish, pieces: Sequence[SplitText]) -> "Future[list[Floats]]":
+    def _submit(self, query: EmbedQuery, pieces: Sequence[SplitText]) -> "Future[list[Floats]]":
         sentences = [sentence for piece in pieces for sentence in piece.sentences]
-        return self._batcher.embed(wish.model.embedder, sentences, wish.finish(), wish.start)
+        return self._batcher.embed(query.model.embedder, sentences, query.finish(), query.start)
 
     async def _run(
-        self, wish: Wish, pieces: Sequence[SplitText], future: "Future[list[Floats]]"
+        self, query: EmbedQuery, pieces: Sequence[SplitText], future: "Future[list[Floats]]"
     ) -> list[AnsweredText]:
         found = await asyncio.wrap_future(future)
         vectors = iter(found)
@@ -199,7 +199,7 @@ class Service:
                 [token for sentence in piece.sentences for token in sentence],
                 piece.offsets,
                 token_spans(piece.sentences),
-                wish.join([next(vectors) for _ in piece.sentences]),
+                query.join([next(vectors) for _ in piece.sentences]),
             )
             for piece in pieces
         ]

@@ -9,7 +9,7 @@ import torch
 from elmokit.embed.embedder import require_start
 from elmokit.embed.mix import AnyMix, Mix, checked_mix, mix_layers, mixed_dim
 from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
-from elmokit.embed.sentences import Sentence, SplitText, Vectors, several, split_text
+from elmokit.embed.sentences import Sentence, SplitText, Vectors, checked_sentences, split_text
 from elmokit.errors import InputError
 from elmokit.serve.batcher import Finish, FixedStart, cost_of
 from elmokit.serve.gate import Refusal
@@ -20,7 +20,7 @@ LARGEST_WEIGHT = 1e9
 """The largest weight of a mix; beyond it, vectors would overflow."""
 
 
-class Wish(NamedTuple):
+class EmbedQuery(NamedTuple):
     """The requested output for every text, checked against the model."""
 
     model: ServedModel
@@ -57,13 +57,13 @@ class Wish(NamedTuple):
         return np.concatenate([empty, *sentences], axis=-2)
 
 
-def read_wish(
+def read_query(
     model: ServedModel,
     mix: Any = None,
     layers: Any = None,
     pooling: Any = None,
     start: Any = "fresh",
-) -> Wish:
+) -> EmbedQuery:
     """Parse the requested output; errors are those of the library."""
     if mix is not None and layers is not None:
         raise InputError("ask for a mix or for layers, not for both")
@@ -72,7 +72,7 @@ def read_wish(
         require_pooling(pooling)
     num_layers = model.embedder.num_layers
     checked = checked_mix(_read_mix(mix), num_layers)
-    return Wish(model, checked, _read_layers(layers, num_layers), pooling, start)
+    return EmbedQuery(model, checked, _read_layers(layers, num_layers), pooling, start)
 
 
 def _read_mix(mix: Any) -> AnyMix:
@@ -124,7 +124,7 @@ def read_input(value: Any) -> list[Sentence]:
             "input must be text, got numbers: ids of another model's tokens mean nothing here "
             "(in LangChain set check_embedding_ctx_length=False)"
         )
-    return list(several(value))
+    return list(checked_sentences(value))
 
 
 def _is_id(value: Any) -> bool:

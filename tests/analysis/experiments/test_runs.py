@@ -9,7 +9,7 @@ import pytest
 from elmokit.analysis.experiments import mix_weights
 from elmokit.analysis.experiments.layers import LAYERS, NORMALISED, PLACES, grid_table
 from elmokit.analysis.experiments.mix_weights import (
-    Mix,
+    LearnedMix,
     MixWeights,
     mix_picture,
     mix_table,
@@ -251,12 +251,12 @@ def test_findings_say_what_the_numbers_say() -> None:
     assert data is not None
     assert data.verdict == "contradicted (one seed)"
     assert "1 % with ELMo (40.0) does not reach 100 % without (61.0)" in data.evidence
-    weights = MixWeights((Mix("srl", "input", ((0.5, 0.3, 0.2),), 1.0),))
+    weights = MixWeights((LearnedMix("srl", "input", ((0.5, 0.3, 0.2),), 1.0),))
     layer = input_favours_the_first_layer(weights)
     assert layer is not None
     assert layer.verdict == "disagrees (one seed)"
     seeds = ((0.2, 0.5, 0.3), (0.1, 0.6, 0.3), (0.2, 0.6, 0.2))
-    agreed = input_favours_the_first_layer(MixWeights((Mix("srl", "input", seeds, 1.0),)))
+    agreed = input_favours_the_first_layer(MixWeights((LearnedMix("srl", "input", seeds, 1.0),)))
     assert agreed is not None
     assert agreed.verdict == "confirmed"
 
@@ -271,8 +271,8 @@ def test_runs_that_another_process_is_making_are_not_left_out(tiny_grid: Grid) -
 def test_weights_are_drawn_from_the_top_layer_down() -> None:
     weights = MixWeights(
         (
-            Mix("srl", "input", ((0.2, 0.5, 0.3), (0.1, 0.6, 0.3), (0.3, 0.4, 0.3)), 1.25),
-            Mix("ner", "output", ((0.4, 0.6),), 0.5),
+            LearnedMix("srl", "input", ((0.2, 0.5, 0.3), (0.1, 0.6, 0.3), (0.3, 0.4, 0.3)), 1.25),
+            LearnedMix("ner", "output", ((0.4, 0.6),), 0.5),
         )
     )
     assert mix_table(weights).rows[0] == ("SRL, input", "0.20", "0.50", "0.30", "1.25", "3")

@@ -8,7 +8,7 @@ from tiny_explorer import HOSTILE, SENTENCES, tiny_corpus_of_banks, tiny_data, t
 from tiny_lm import tiny_lm
 from toy_encoder import ToyEncoder
 
-from elmokit.analysis.explore.corpus import Corpus, CorpusSentence
+from elmokit.analysis.explore.corpus import CorpusSentence, ExploredCorpus
 from elmokit.analysis.explore.explorer import Explorer
 from elmokit.analysis.explore.sides import explore_sides
 from elmokit.analysis.words.occurrences import Occurrence, cosine
@@ -81,7 +81,7 @@ def test_similarities_are_cosines_of_all_pairs() -> None:
 
 def test_neighbours_are_the_nearest_of_all_other_sentences() -> None:
     tokens = ["a", "b"]
-    corpus = Corpus("t", [CorpusSentence(list(pair)) for pair in ("ab", "ac", "db", "ab")])
+    corpus = ExploredCorpus("t", [CorpusSentence(list(pair)) for pair in ("ab", "ac", "db", "ab")])
     angle = {"a": 0.0, "b": 1.0, "c": 1.2, "d": 0.1}
     encoder = ToyEncoder(
         lambda layer, sentence, place: [
@@ -101,7 +101,7 @@ def test_neighbours_are_the_nearest_of_all_other_sentences() -> None:
 
 
 def test_at_most_so_many_uses_are_shown_and_the_document_says_so() -> None:
-    found = tiny_explorer(most_uses=6, seed=0).explore(["bank"])
+    found = tiny_explorer(max_occurrences=6, seed=0).explore(["bank"])
     assert len(found.words[0].uses) == 6 and found.words[0].num_found == 23
     assert found.corpus.most_uses == 6
 
@@ -125,7 +125,7 @@ def test_a_model_agrees_with_itself() -> None:
 
 def test_two_corpora_share_one_plane() -> None:
     whole = tiny_corpus_of_banks()
-    parts = [Corpus("a", whole.sentences[:12]), Corpus("b", whole.sentences[12:22])]
+    parts = [ExploredCorpus("a", whole.sentences[:12]), ExploredCorpus("b", whole.sentences[12:22])]
     data = explore_sides(tiny_explorer(parts[0]), tiny_explorer(parts[1]), ["bank", "dog"])
     ours, theirs = (exploration.words[0] for exploration in data.explorations)
     assert ours.layers[2].variance == theirs.layers[2].variance
@@ -143,6 +143,6 @@ def test_what_cannot_be_shown_is_refused() -> None:
         explorer.explore([], ["a " * 101])
     with pytest.raises(InputError, match="has no tokens"):
         explorer.explore([], [" "])
-    with pytest.raises(InputError, match="most_uses must be at least 2"):
-        tiny_explorer(most_uses=1)
+    with pytest.raises(InputError, match="max_occurrences must be at least 2"):
+        tiny_explorer(max_occurrences=1)
     assert HOSTILE in explorer.explore(["bank"]).sentences[-1].tokens

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmokit.analysis.explore.projection import align, best_turn, plane, project_layers
+from elmokit.analysis.explore.projection import align, best_rotation, plane, project_layers
 
 
 def turn(angle: float, mirrored: bool) -> np.ndarray:
@@ -17,7 +17,7 @@ def turn(angle: float, mirrored: bool) -> np.ndarray:
 def test_a_turned_or_mirrored_plane_is_turned_back(angle: float, mirrored: bool, seed: int) -> None:
     points = np.random.default_rng(seed).normal(size=(7, 2))
     turned = points @ turn(angle, mirrored)
-    np.testing.assert_allclose(turned @ best_turn(turned, points), points, atol=1e-9)
+    np.testing.assert_allclose(turned @ best_rotation(turned, points), points, atol=1e-9)
 
 
 def test_turning_keeps_all_distances_and_the_top_layer() -> None:

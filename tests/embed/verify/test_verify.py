@@ -180,7 +180,7 @@ def test_bad_expected_files_are_named(elmo: Embedder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sentence_to_index is not the JSON it should be"):
         verify(elmo, tmp_path / "f.npz")
     (tmp_path / "latin1.txt").write_bytes("grün\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin1\.txt: not UTF-8 text"):
+    with pytest.raises(InputError, match=r"latin1\.txt: line 1 is not UTF-8 text"):
         verify(elmo, tmp_path / "f.npz", tmp_path / "latin1.txt")
 
 

@@ -16,7 +16,7 @@ from elmokit.errors import InputError
 from elmokit.pretrain.corpus import split_text
 from elmokit.pretrain.corpus.corpus import Corpus, Split
 from elmokit.pretrain.corpus.prepare import PrepareConfig, PrepareReport, prepare
-from elmokit.pretrain.corpus.writer import NumberedDocuments, deal
+from elmokit.pretrain.corpus.writer import NumberedDocuments, assign_parts
 from elmokit.text.vocabulary import Vocabulary
 
 MARKERS = ["<S>", "</S>", "<UNK>"]
@@ -328,8 +328,8 @@ def test_no_more_is_held_out_of_a_large_corpus_than_measures_well() -> None:
     lengths = np.full(num_pieces, 500)
     kinds = np.zeros(num_pieces, dtype=np.int64)
     stream = NumberedDocuments(Path("none"), lengths, hashes, hashes, kinds, ["text"])
-    dealt = deal(stream, None, None)
-    assert lengths[dealt.is_heldout].sum() == pytest.approx(500_000, rel=0.1)
+    assignment = assign_parts(stream, None, None)
+    assert lengths[assignment.is_heldout].sum() == pytest.approx(500_000, rel=0.1)
 
 
 def test_all_pieces_of_a_long_document_go_the_same_way(tmp_path: Path) -> None:

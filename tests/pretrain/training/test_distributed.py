@@ -11,7 +11,7 @@ from tiny_corpus import tiny_recipe
 from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log
 
-HELPERS = Path(__file__).parents[2] / "helpers"
+HELPERS = Path(__file__).parents[2] / "helpers" / "data"
 
 # torchrun's own agent. Its workers are forked from a server that has imported torch, not from the
 # agent itself: the agent has threads, and a lock one of them holds would stay locked in the worker.

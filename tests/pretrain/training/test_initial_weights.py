@@ -14,7 +14,7 @@ from elmokit.pretrain.config import Recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.training import loop
-from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
+from elmokit.pretrain.training.batches import Batch, BatchMaker, prefetch
 from elmokit.pretrain.training.initial_weights import (
     begin_with_vectors,
     first_context_loss,
@@ -67,9 +67,9 @@ def test_a_run_reads_on_where_its_model_ended(
         maker: BatchMaker, positions: Iterator[tuple[int, int]], depth: int = 2
     ) -> Iterator[Batch]:
         read.extend(positions)
-        return ahead(maker, iter(read), depth)
+        return prefetch(maker, iter(read), depth)
 
-    monkeypatch.setattr(loop, "ahead", watched)
+    monkeypatch.setattr(loop, "prefetch", watched)
     result = train(tiny_recipe(max_tokens=240, skip_tokens=48), tiny_data, tmp_path / "run")
     assert read == [(0, step) for step in range(2, 12)]  # steps of 24 tokens
     assert result.tokens == 240

@@ -20,7 +20,7 @@ from elmokit.pretrain.training.loop import step_line
 from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.run_folder import Checkpoints, read_checkpoint, read_log, read_run
 
-HELPERS = Path(__file__).parents[2] / "helpers"
+HELPERS = Path(__file__).parents[2] / "helpers" / "data"
 
 
 def with_train(recipe: Recipe, **changes: object) -> Recipe:

@@ -67,3 +67,9 @@ def test_options_that_cannot_go_together_are_refused(model: str, text: str) -> N
         elmokit.explore(text, model=model, other_model=model, other_texts=[text])
     result = CliRunner().invoke(app, ["explore", text, "-w", "bank", "--seed", "2"])
     assert str(result.exception).startswith("--word, --seed: only for a page that is written")
+
+
+def test_the_former_name_of_occurrences_is_accepted(model: str, text: str, tmp_path: Path) -> None:
+    arguments = [text, "-m", model, "-w", "bank", "--uses", "2", "-o", str(tmp_path / "page.html")]
+    result = CliRunner().invoke(app, ["explore", *arguments])
+    assert result.exit_code == 0, result.output

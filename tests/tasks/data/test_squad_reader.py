@@ -1,3 +1,4 @@
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ def test_questions_are_read_and_tokenised(tmp_path: Path) -> None:
     assert example.question_words == ("What", "matters", "?")
     assert example.passage.words[:5] == ("Art", "matters", ".", "The", "art")
     assert example.answers == (Answer("Art", 0),)
+
+
+def test_a_compressed_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    plain = write(tmp_path, [{"text": "Art", "answer_start": 0}])
+    packed = tmp_path / "squad.json.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    (example,), (expected,) = read_squad(packed), read_squad(plain)
+    assert example.passage.text == expected.passage.text and example.answers == expected.answers
 
 
 def test_an_answer_becomes_the_tokens_it_covers(tmp_path: Path) -> None:

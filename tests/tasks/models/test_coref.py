@@ -13,9 +13,9 @@ from elmokit.tasks.inputs.token_vectors import TokenVectors
 from elmokit.tasks.inputs.word_vectors import build_word_table
 from elmokit.tasks.models import coref
 from elmokit.tasks.models.coref import (
+    AntecedentRanking,
     CorefModel,
     KeptSpans,
-    Ranking,
     clusters_of,
     mention_loss,
     right_antecedents,
@@ -100,7 +100,7 @@ def test_scoring_pairs_in_pieces_changes_nothing(
     torch.testing.assert_close(pieces.scores, whole.scores)
 
 
-def ranking_of(spans: list[tuple[int, int]], scores: list[list[float]]) -> Ranking:
+def ranking_of(spans: list[tuple[int, int]], scores: list[list[float]]) -> AntecedentRanking:
     """Scores of none, of the span before, of the one before that ..."""
     first, last = torch.tensor(spans).T
     table = torch.tensor(scores)
@@ -109,7 +109,7 @@ def ranking_of(spans: list[tuple[int, int]], scores: list[list[float]]) -> Ranki
     table[:, 1:][antecedents < 0] = float("-inf")
     nothing = torch.zeros(len(spans))
     kept = KeptSpans(first, last, nothing, nothing)
-    return Ranking(nothing, nothing, kept, antecedents.clamp(min=0), table)
+    return AntecedentRanking(nothing, nothing, kept, antecedents.clamp(min=0), table)
 
 
 SPANS = [(0, 0), (2, 3), (4, 4), (6, 6)]

@@ -21,7 +21,7 @@ BOTH = "input + output"
 GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
 
 
-class Mix(NamedTuple):
+class LearnedMix(NamedTuple):
     """The softmax-normalised weights of a task at a place, the token layer first."""
 
     task: str
@@ -40,7 +40,7 @@ class Mix(NamedTuple):
 class MixWeights:
     """The learned weights of all tasks and places."""
 
-    mixes: tuple[Mix, ...]
+    mixes: tuple[LearnedMix, ...]
 
     @property
     def num_layers(self) -> int:
@@ -111,7 +111,7 @@ def _mean(found: Found) -> MixWeights:
         found.items(), key=lambda item: PLACES.index(item[0][1])
     ):
         gamma = fmean(gamma for _, gamma in values)
-        mixes.append(Mix(task, place, tuple(weights for weights, _ in values), gamma))
+        mixes.append(LearnedMix(task, place, tuple(weights for weights, _ in values), gamma))
     return MixWeights(tuple(mixes))
 
 

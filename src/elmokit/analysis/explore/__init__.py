@@ -2,7 +2,7 @@
 
 exploration.py   the document: dataclasses that become JSON
 corpus.py        the text to explore: files, an index, SemCor, or built-in sentences
-uses.py          uses of a word: sampled, projected, labelled
+occurrences.py   occurrences of a word: sampled, projected, labelled
 projection.py    planes of all layers, aligned
 expectations.py  what the model expects at each position of a sentence
 neighbours.py    nearest tokens in context, beside static neighbours

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from elmokit.analysis.explore.builtin import FEATURED, SENSES
-from elmokit.analysis.explore.corpus import BUILTIN, Corpus
+from elmokit.analysis.explore.corpus import BUILTIN, ExploredCorpus
 from elmokit.embed.sentences import Sentence
 
 FUNCTION_WORDS = 300
@@ -14,7 +14,7 @@ EXAMPLE_LENGTHS = range(6, 19)
 NUM_EXAMPLES = 4
 
 
-def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[str]:
+def promising_words(corpus: ExploredCorpus, common: Sequence[str], count: int) -> list[str]:
     """Words with several known senses first, then frequent content words.
 
     Args:
@@ -28,7 +28,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
     for sentence in corpus.sentences:
         for place, sense in sentence.senses.items():
             senses.setdefault(sentence.tokens[place].casefold(), Counter())[sense] += 1
-    # Count the uses in other than the main sense: a word with one dominant sense shows little.
+    # Count the occurrences in other than the main sense: one dominant sense shows little.
     others = {word: found.total() - max(found.values()) for word, found in senses.items()}
     sensed = sorted((w for w in others if others[w] > 1), key=lambda word: (-others[word], word))
     if len(sensed) >= count:
@@ -46,7 +46,7 @@ def promising_words(corpus: Corpus, common: Sequence[str], count: int) -> list[s
     return [*sensed, *frequent][:count]
 
 
-def example_sentences(corpus: Corpus, words: Sequence[str]) -> list[Sentence]:
+def example_sentences(corpus: ExploredCorpus, words: Sequence[str]) -> list[Sentence]:
     """The built-in examples; for other text, two of them and short sentences with ``words``."""
     if corpus.name == BUILTIN:
         return list(FEATURED)

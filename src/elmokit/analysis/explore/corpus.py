@@ -34,7 +34,7 @@ class CorpusSentence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class ExploredCorpus:
     """Sentences to look for words in."""
 
     name: str
@@ -66,7 +66,7 @@ class Corpus:
         return self._places.get(word.casefold(), [])
 
 
-def builtin_corpus() -> Corpus:
+def builtin_corpus() -> ExploredCorpus:
     """Sentences that come with elmokit."""
     sentences = []
     for word, senses in SENSES.items():
@@ -74,7 +74,7 @@ def builtin_corpus() -> Corpus:
             for text in texts:
                 occurrence = find_word(word, text)
                 sentences.append(CorpusSentence(occurrence.tokens, "", {occurrence.place: sense}))
-    return Corpus(BUILTIN, sentences)
+    return ExploredCorpus(BUILTIN, sentences)
 
 
 def open_corpus(
@@ -82,7 +82,7 @@ def open_corpus(
     senses: Path | None = None,
     pretokenized: bool = False,
     most_tokens: int = MOST_TOKENS,
-) -> Corpus:
+) -> ExploredCorpus:
     """Open text files and folders, an index or SemCor; by default, the built-in sentences.
 
     Args:
@@ -108,7 +108,7 @@ def open_corpus(
     if not sentences:
         raise InputError(f"{', '.join(texts)}: no text found; give files that contain text")
     name = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return Corpus(name, sentences, is_cut, index)
+    return ExploredCorpus(name, sentences, is_cut, index)
 
 
 def _first(

@@ -42,7 +42,7 @@ class CorpusFacts:
     is_cut: bool
     """Whether there was more text than was read."""
     most_uses: int
-    """The maximum number of uses per word; if there are more, a sample is shown."""
+    """The maximum number of occurrences per word; if there are more, a sample is shown."""
     seed: int
     """Seed of the samples."""
     searched: str
@@ -61,39 +61,39 @@ class TableSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Projection:
-    """Uses of a word in a plane."""
+    """Occurrences of a word in a plane."""
 
     points: tuple[tuple[float, float], ...]
-    """One per use; scaled so that their mean squared distance to the centre is 1."""
+    """One per occurrence; scaled so that their mean squared distance to the centre is 1."""
     variance: tuple[float, float]
     """Share of the variance explained by each axis before the plane was aligned with its
-    neighbours; both are 0 if all uses have the same vector."""
+    neighbours; both are 0 if all occurrences have the same vector."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """One way to colour the uses."""
+    """One way to colour the occurrences."""
 
     kind: LabelKind
     names: tuple[str, ...]
     of_use: tuple[int, ...]
-    """For each use, an index into ``names``, or -1 if unknown."""
+    """For each occurrence, an index into ``names``, or -1 if unknown."""
     note: str = ""
 
 
 @dataclass(frozen=True)
-class WordUses:
-    """The uses of a word, at every layer."""
+class WordOccurrences:
+    """The occurrences of a word, at every layer."""
 
     word: str
     num_found: int
-    """Number of uses in the corpus; ``uses`` holds those that are shown."""
+    """Number of occurrences in the corpus; ``uses`` holds those that are shown."""
     uses: tuple[Spot, ...]
     layers: tuple[Projection, ...]
     labels: tuple[Labels, ...]
     similarity: tuple[tuple[float, float | None, float | None], ...]
-    """At each layer, the mean cosine over all pairs of uses, over pairs with the same label and
-    over pairs with different labels (of the first kind); None if there is no such pair."""
+    """At each layer, the mean cosine over all pairs of occurrences, over pairs with the same label
+    and over pairs with different labels (of the first kind); None if there is no such pair."""
 
 
 class Expected(NamedTuple):
@@ -167,7 +167,7 @@ class Exploration:
     model: ModelFacts
     corpus: CorpusFacts
     sentences: tuple[TableSentence, ...]
-    words: tuple[WordUses, ...] = ()
+    words: tuple[WordOccurrences, ...] = ()
     expectations: tuple[SentenceExpectations, ...] = ()
     similarities: tuple[SentenceSimilarity, ...] = ()
     neighbours: tuple[Neighbours, ...] = ()
@@ -179,8 +179,8 @@ class WordComparison:
 
     word: str
     kind: Literal["models", "corpora"]
-    """``models``: the correlation of the cosines of all pairs of uses; ``corpora``: the cosine
-    between the mean vectors of the uses in the two corpora."""
+    """``models``: the correlation of the cosines of all pairs of occurrences; ``corpora``: the
+    cosine between the mean vectors of the occurrences in the two corpora."""
     layers: tuple[float | None, ...]
 
 

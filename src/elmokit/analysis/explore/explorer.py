@@ -7,7 +7,7 @@ import numpy as np
 
 from elmokit.analysis.encoders.encoder import Encoder, unit
 from elmokit.analysis.explore.choice import promising_words
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.analysis.explore.expectations import ExpectationReader
 from elmokit.analysis.explore.exploration import (
     CorpusFacts,
@@ -21,12 +21,16 @@ from elmokit.analysis.explore.exploration import (
     SentenceSimilarity,
     Spot,
     TableSentence,
-    WordUses,
+    WordOccurrences,
 )
 from elmokit.analysis.explore.induced import Inducer
 from elmokit.analysis.explore.neighbours import IndexSearch, NeighbourSearch, SampleSearch
+from elmokit.analysis.explore.occurrences import (
+    FoundOccurrences,
+    mean_similarity,
+    sample_occurrences,
+)
 from elmokit.analysis.explore.projection import project_layers
-from elmokit.analysis.explore.uses import FoundUses, find_uses, mean_similarity
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.embed.sentences import Sentence, tokens_of
 from elmokit.errors import InputError
@@ -35,11 +39,11 @@ from elmokit.progress import Meter, meter
 from elmokit.text.static_vectors import StaticVectors
 from elmokit.weights.pretrained import PretrainedModel
 
-MOST_USES = 1000
+MAX_OCCURRENCES = 1000
 MOST_SENTENCE_TOKENS = 100
 """The maximum length of a sentence that is shown token by token: more would not fit a screen."""
-USES_WITH_NEIGHBOURS = 20
-"""Uses of each word whose neighbours a page holds; a server finds those of any use."""
+OCCURRENCES_WITH_NEIGHBOURS = 20
+"""Occurrences of each word whose neighbours a page holds; a server finds those of any."""
 NUM_NEIGHBOURS = 8
 KEPT_WORDS = 16
 LISTED_WORDS = 500
@@ -53,32 +57,32 @@ class Explorer:
         corpus: what ``open_corpus`` returns.
         model: the biLM itself; where it has a softmax, there are expectations and substitutes.
         static: static vectors to compare with; default: the model's token layer.
-        most_uses: if a word has more uses, a sample of this size is shown.
+        max_occurrences: if a word has more occurrences, a sample of this size is shown.
         seed: seed of the samples.
         has_index: search the corpus's index, if it has one; it must be of this model.
 
     >>> from elmokit.analysis.encoders.opening import open_encoder
     >>> from elmokit.analysis.explore.corpus import builtin_corpus
     >>> explorer = Explorer(open_encoder("en-small"), builtin_corpus())
-    >>> explorer.explore(["bank"], uses_with_neighbours=0).words[0].num_found
+    >>> explorer.explore(["bank"], occurrences_with_neighbours=0).words[0].num_found
     12
     """
 
     def __init__(
         self,
         encoder: Encoder,
-        corpus: Corpus,
+        corpus: ExploredCorpus,
         *,
         model: PretrainedModel | None = None,
         static: StaticVectors | None = None,
-        most_uses: int = MOST_USES,
+        max_occurrences: int = MAX_OCCURRENCES,
         seed: int = 1,
         has_index: bool = True,
     ) -> None:
-        if most_uses < 2:
-            raise InputError(f"most_uses must be at least 2, got {most_uses}")
+        if max_occurrences < 2:
+            raise InputError(f"max_occurrences must be at least 2, got {max_occurrences}")
         self.encoder, self.corpus = encoder, corpus
-        self.most_uses, self.seed = most_uses, seed
+        self.max_occurrences, self.seed = max_occurrences, seed
         self._static = static
         self._search: NeighbourSearch = (
             SampleSearch(corpus, encoder, seed)
@@ -93,19 +97,19 @@ class Explorer:
             substitutes = SubstituteReader(model)
             self._expectations = ExpectationReader(substitutes.contexts)
         self._induce = Inducer(substitutes, seed)
-        self._found: dict[str, FoundUses] = {}
+        self._found: dict[str, FoundOccurrences] = {}
 
     def promising_words(self, count: int) -> list[str]:
         """Words worth exploring, most promising first."""
         return promising_words(self.corpus, self._common, count)
 
-    def uses(self, word: str) -> FoundUses:
-        """The uses of a word with their vectors; the last few words are cached."""
+    def occurrences(self, word: str) -> FoundOccurrences:
+        """The occurrences of a word with their vectors; the last few words are cached."""
         if word not in self._found:
             while len(self._found) >= KEPT_WORDS:
                 self._found.pop(next(iter(self._found)))
-            self._found[word] = find_uses(
-                self.encoder, self.corpus, word, self.most_uses, self.seed, self._induce
+            self._found[word] = sample_occurrences(
+                self.encoder, self.corpus, word, self.max_occurrences, self.seed, self._induce
             )
         return self._found[word]
 
@@ -116,17 +120,17 @@ class Explorer:
         *,
         near: Sequence[Occurrence] = (),
         projections: Mapping[str, Sequence[Projection]] | None = None,
-        uses_with_neighbours: int = USES_WITH_NEIGHBOURS,
+        occurrences_with_neighbours: int = OCCURRENCES_WITH_NEIGHBOURS,
         quiet: bool = True,
     ) -> Exploration:
         """Compute what the page shows for these words and sentences.
 
         Args:
-            words: their uses are projected, and the neighbours of some uses are found.
+            words: their occurrences are projected, and the neighbours of some are found.
             sentences: their expectations and pairwise similarities are shown.
             near: further tokens whose neighbours are wanted.
             projections: projections that were computed together with another corpus or model.
-            uses_with_neighbours: for how many uses of each word to find neighbours.
+            occurrences_with_neighbours: for how many occurrences of each word to find neighbours.
         """
         table = _Table()
         texts = [self._checked(sentence) for sentence in sentences]
@@ -142,7 +146,7 @@ class Explorer:
                 similarities=self._similarities(texts, table),
                 neighbours=tuple(
                     self._near(occurrence, table)
-                    for occurrence in self._asked(words, uses_with_neighbours, near)
+                    for occurrence in self._asked(words, occurrences_with_neighbours, near)
                 ),
                 sentences=table.finished(),
             )
@@ -153,7 +157,7 @@ class Explorer:
             len(self.corpus.sentences),
             self.corpus.num_tokens,
             self.corpus.is_cut,
-            self.most_uses,
+            self.max_occurrences,
             self.seed,
             self._search.describe(),
             tuple(self.promising_words(LISTED_WORDS)),
@@ -176,14 +180,14 @@ class Explorer:
         table: "_Table",
         projections: Mapping[str, Sequence[Projection]],
         progress: Meter,
-    ) -> WordUses:
-        found = self.uses(word)
+    ) -> WordOccurrences:
+        found = self.occurrences(word)
         spots = []
         for number, place in found.places:
             sentence = self.corpus.sentences[number]
             spots.append(Spot(table.add(sentence.tokens, sentence.document), place))
         progress.advance(1, word)
-        return WordUses(
+        return WordOccurrences(
             word,
             found.num_found,
             tuple(spots),
@@ -223,10 +227,10 @@ class Explorer:
     def _asked(
         self, words: Sequence[str], count: int, near: Sequence[Occurrence]
     ) -> list[Occurrence]:
-        """Evenly spaced uses of each word, and the tokens that were asked for."""
+        """Evenly spaced occurrences of each word, and the tokens that were asked for."""
         asked = []
         for word in words if count else ():
-            places = self.uses(word).places
+            places = self.occurrences(word).places
             step = max(len(places) // count, 1)
             asked += [
                 Occurrence(self.corpus.sentences[number].tokens, place)

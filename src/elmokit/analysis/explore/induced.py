@@ -1,30 +1,30 @@
-"""Clusters of unlabelled uses, each named after the words that could replace it."""
+"""Clusters of unlabelled occurrences, each named after the words that could replace it."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from elmokit.analysis.encoders.encoder import Floats
-from elmokit.analysis.explore.uses import Clusters
+from elmokit.analysis.explore.occurrences import Clusters
 from elmokit.analysis.sense_induction.clusters import cluster
 from elmokit.analysis.words.occurrences import LSTM_LAYERS, Occurrence, one_layer
 from elmokit.pretrain.substitutes import SubstituteReader
 
 FEWEST_USES = 10
 MOST_NAMED = 30
-"""The maximum number of uses of a cluster that its name is derived from."""
+"""The maximum number of occurrences of a cluster that its name is derived from."""
 NUM_SUBSTITUTES = 3
 
 
 class Inducer:
-    """Clusters uses by the mean of their LSTM layers, as ``elmokit senses`` does."""
+    """Clusters occurrences by the mean of their LSTM layers, as ``elmokit senses`` does."""
 
     def __init__(self, substitutes: SubstituteReader | None, seed: int) -> None:
         """``substitutes``: used to name the clusters; without it they are numbered."""
         self._substitutes, self._seed = substitutes, seed
 
     def __call__(self, occurrences: Sequence[Occurrence], vectors: Floats) -> Clusters | None:
-        """The clusters, or None if there are too few uses."""
+        """The clusters, or None if there are too few occurrences."""
         if len(occurrences) < FEWEST_USES or vectors.shape[1] < 2:
             return None
         labels = cluster(one_layer(vectors, LSTM_LAYERS), seed=self._seed).labels

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks, unit
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.analysis.words.index import Neighbour, OccurrenceIndex
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.text.static_vectors import StaticVectors
@@ -59,7 +59,7 @@ class IndexSearch:
 class SampleSearch:
     """Searches a sample of the corpus, encoded on first use; all of it if it is small."""
 
-    def __init__(self, corpus: Corpus, encoder: Encoder, seed: int) -> None:
+    def __init__(self, corpus: ExploredCorpus, encoder: Encoder, seed: int) -> None:
         self._corpus, self._encoder = corpus, encoder
         self._chosen = _sampled_sentences(corpus, seed, MOST_SAMPLED)
         self._vectors: Floats | None = None  # (num_layers, N, D), unit length
@@ -124,7 +124,7 @@ class SampleSearch:
         ]
 
 
-def _sampled_sentences(corpus: Corpus, seed: int, most_tokens: int) -> list[int]:
+def _sampled_sentences(corpus: ExploredCorpus, seed: int, most_tokens: int) -> list[int]:
     if corpus.num_tokens <= most_tokens:
         return list(range(len(corpus.sentences)))
     chosen: list[int] = []

@@ -52,18 +52,18 @@ def align(planes: Sequence[Points]) -> list[Points]:
     """Each plane rotated or mirrored to match the next one; the last is not changed."""
     placed = [planes[-1]]
     for points in reversed(planes[:-1]):
-        # A layer at which all uses coincide gives no direction to align with.
+        # A layer at which all occurrences coincide gives no direction to align with.
         target = next((other for other in placed if other.any()), placed[0])
-        placed.insert(0, points @ best_turn(points, target))
+        placed.insert(0, points @ best_rotation(points, target))
     return placed
 
 
-def best_turn(points: Points, target: Points) -> Points:
+def best_rotation(points: Points, target: Points) -> Points:
     """(2, 2) orthogonal R with the smallest |points R - target| (orthogonal Procrustes).
 
     >>> quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
     >>> corner = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> bool(np.allclose(best_turn(corner, corner @ quarter), quarter))
+    >>> bool(np.allclose(best_rotation(corner, corner @ quarter), quarter))
     True
     """
     left, _, right = np.linalg.svd(points.T @ target)

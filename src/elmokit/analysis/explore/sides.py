@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from elmokit.analysis.encoders.encoder import Floats, unit
-from elmokit.analysis.explore.corpus import Corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.analysis.explore.exploration import ExplorerData, Projection, WordComparison
 from elmokit.analysis.explore.explorer import Explorer
-from elmokit.analysis.explore.projection import align, best_turn, plane, to_projection
+from elmokit.analysis.explore.projection import align, best_rotation, plane, to_projection
 from elmokit.analysis.words.occurrences import cosine
 from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
@@ -25,8 +25,8 @@ def explore_sides(
 
     The first holds everything that a page shows, the second only the words.
 
-    One model on two corpora: the uses of a word in both corpora are projected to the same plane.
-    Two models on one corpus: the second plane is aligned with the first, use by use. Otherwise
+    One model on two corpora: the occurrences of a word in both are projected to one plane.
+    Two models on one corpus: the second plane is aligned with the first, point by point. Otherwise
     the planes are unrelated.
     """
     is_one_model = first.encoder.fingerprint == second.encoder.fingerprint
@@ -36,7 +36,7 @@ def explore_sides(
     for word in words:
         if not (first.corpus.find(word) and second.corpus.find(word)):
             continue
-        one, other = first.uses(word).vectors, second.uses(word).vectors
+        one, other = first.occurrences(word).vectors, second.occurrences(word).vectors
         if is_one_model and not is_one_corpus:
             planes[0][word], planes[1][word] = _together(one, other)
             comparisons.append(WordComparison(word, "corpora", _mean_cosines(one, other)))
@@ -47,13 +47,15 @@ def explore_sides(
     return ExplorerData(
         (
             first.explore(ours, sentences, projections=planes[0], quiet=quiet),
-            second.explore(theirs, projections=planes[1], uses_with_neighbours=0, quiet=quiet),
+            second.explore(
+                theirs, projections=planes[1], occurrences_with_neighbours=0, quiet=quiet
+            ),
         ),
         tuple(comparisons),
     )
 
 
-def _there(corpus: Corpus, words: Sequence[str]) -> list[str]:
+def _there(corpus: ExploredCorpus, words: Sequence[str]) -> list[str]:
     found = [word for word in words if corpus.find(word)]
     if words and not found:
         raise InputError(
@@ -63,7 +65,7 @@ def _there(corpus: Corpus, words: Sequence[str]) -> list[str]:
 
 
 def _together(one: Floats, other: Floats) -> tuple[list[Projection], list[Projection]]:
-    """Principal components of the uses in both corpora."""
+    """Principal components of the occurrences in both corpora."""
     both = np.concatenate([one, other])
     planes = [plane(both[:, layer]) for layer in range(both.shape[1])]
     points = align([found for found, _ in planes])
@@ -80,7 +82,7 @@ def _towards(one: Floats, other: Floats) -> tuple[list[Projection], list[Project
         [plane(given[:, layer]) for layer in range(given.shape[1])] for given in (one, other)
     )
     placed = align([points for points, _ in ours])
-    top = theirs[-1][0] @ best_turn(theirs[-1][0], placed[-1])
+    top = theirs[-1][0] @ best_rotation(theirs[-1][0], placed[-1])
     turned = align([*(points for points, _ in theirs[:-1]), top])
     return (
         [to_projection(p, share) for p, (_, share) in zip(placed, ours, strict=True)],
@@ -95,9 +97,9 @@ def _mean_cosines(one: Floats, other: Floats) -> tuple[float | None, ...]:
 
 
 def _agreement(one: Floats, other: Floats) -> tuple[float | None, ...]:
-    """Correlation of the cosines of all pairs of uses, at the layers that both models have.
+    """Correlation of the cosines of all pairs of occurrences, at the layers that both models have.
 
-    None if a layer gives all uses the same vector, or if there are fewer than three uses.
+    None if a layer gives all occurrences the same vector, or if there are fewer than three.
     """
     if one.shape[1] != other.shape[1]:
         return tuple([None] * one.shape[1])

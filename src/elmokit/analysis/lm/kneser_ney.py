@@ -94,25 +94,27 @@ class KneserNey:
 class Seen(NamedTuple):
     """How much of a corpus a run has read in its first epoch: its tokens, batch_size, skip_tokens.
 
-    ``lanes`` streams read the corpus in parallel, each from its own position.
+    The corpus is read by ``streams`` in parallel, each from its own position.
     """
 
     tokens: int
-    lanes: int = 1
+    streams: int = 1
     skipped: int = 0
 
     def __str__(self) -> str:
-        return f"{self.tokens}:{self.lanes}:{self.skipped}"
+        return f"{self.tokens}:{self.streams}:{self.skipped}"
 
 
 def parse_seen(text: str) -> Seen:
     """Parse "5900800:64" or, with skipped tokens, "13148160:256:23603200"."""
     numbers = text.split(":")
     if len(numbers) > 3 or not all(number.isdigit() for number in numbers):
-        raise InputError(f"--seen {text}: write it as TOKENS, TOKENS:LANES or TOKENS:LANES:SKIPPED")
+        raise InputError(
+            f"--seen {text}: write it as TOKENS, TOKENS:STREAMS or TOKENS:STREAMS:SKIPPED"
+        )
     seen = Seen(*map(int, numbers))
-    if seen.tokens < 1 or seen.lanes < 1:
-        raise InputError(f"--seen {text}: TOKENS and LANES must be at least 1")
+    if seen.tokens < 1 or seen.streams < 1:
+        raise InputError(f"--seen {text}: TOKENS and STREAMS must be at least 1")
     return seen
 
 
@@ -138,11 +140,11 @@ def _read(split: Split, seen: Sequence[Seen]) -> tuple[Numbers, npt.NDArray[np.u
     if not seen:
         return starts, np.asarray(split.tokens)
     is_read = np.zeros(len(starts), dtype=bool)
-    for tokens_seen, lanes, skipped in seen:
-        places = np.searchsorted(starts, size * np.arange(lanes) // lanes)
-        for lane in starts[places[places < len(starts)]]:
-            begin = lane + skipped // lanes
-            first, end = np.searchsorted(starts, [begin, begin + -(-tokens_seen // lanes)])
+    for tokens_seen, streams, skipped in seen:
+        places = np.searchsorted(starts, size * np.arange(streams) // streams)
+        for stream in starts[places[places < len(starts)]]:
+            begin = stream + skipped // streams
+            first, end = np.searchsorted(starts, [begin, begin + -(-tokens_seen // streams)])
             is_read[first:end] = True
     lengths = np.diff(starts, append=size)
     tokens = np.asarray(split.tokens)[np.repeat(is_read, lengths)]

@@ -47,7 +47,7 @@ NUM_RESAMPLES = 2000
 Doubles = npt.NDArray[np.float64]
 
 
-class Occurrence(NamedTuple):
+class SenseOccurrence(NamedTuple):
     """One token of a lemma, with its sense and where it occurs."""
 
     sense: int
@@ -66,7 +66,7 @@ class LemmaSample(NamedTuple):
     """False for a verb."""
     is_distant: bool
     """Whether its two senses are from different lexicographer files of WordNet."""
-    occurrences: list[Occurrence]
+    occurrences: list[SenseOccurrence]
 
 
 Sample = dict[str, LemmaSample]
@@ -163,7 +163,7 @@ def draw_sample(documents: Sequence[Document], per_sense: int, seed: int = 0) ->
     Only single tokens with exactly one sense count. What is drawn for a lemma depends on the seed
     and on that lemma alone.
     """
-    found: dict[str, dict[str, list[Occurrence]]] = {}
+    found: dict[str, dict[str, list[SenseOccurrence]]] = {}
     for document, sentences in enumerate(documents):
         for number, sentence in enumerate(sentences):
             tags = ("<S>", *sentence.tags, "</S>")
@@ -171,7 +171,7 @@ def draw_sample(documents: Sequence[Document], per_sense: int, seed: int = 0) ->
                 if pos in ("NOUN", "VERB") and len(keys) == 1 and end == start + 1:
                     neighbours = (tags[start], tags[start + 2]) if sentence.tags else ("", "")
                     by_sense = found.setdefault(f"{lemma} ({pos.lower()})", {})
-                    occurrence = Occurrence(0, document, number, start, neighbours)
+                    occurrence = SenseOccurrence(0, document, number, start, neighbours)
                     by_sense.setdefault(keys[0], []).append(occurrence)
     sample: Sample = {}
     for lemma, by_sense in sorted(found.items()):
@@ -191,7 +191,7 @@ def draw_sample(documents: Sequence[Document], per_sense: int, seed: int = 0) ->
 class _Triples:
     """Which (a, b, c) of a lemma's N occurrences count, each (N, N, N)."""
 
-    def __init__(self, occurrences: Sequence[Occurrence]) -> None:
+    def __init__(self, occurrences: Sequence[SenseOccurrence]) -> None:
         senses = np.array([each.sense for each in occurrences])
         documents = np.array([each.document for each in occurrences])
         neighbours = np.array([each.neighbours for each in occurrences])

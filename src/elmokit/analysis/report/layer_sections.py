@@ -164,7 +164,7 @@ POS = _probe(
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Table4Neighbours:
     """The neighbours of both sentences of Table 4."""
 
     texts: tuple[str, ...]
@@ -173,11 +173,11 @@ class Neighbours:
     found: tuple[ContextNeighbours, ...]
 
 
-def _neighbours(config: ReportConfig, models: Models, quiet: bool) -> Neighbours:
+def _neighbours(config: ReportConfig, models: Models, quiet: bool) -> Table4Neighbours:
     encoder = models.encoder(config.model)
     index = _index(config, encoder, quiet)
     found = (context_neighbours(index, encoder, s, static=_static(config)) for s in TABLE_4)
-    return Neighbours(config.text, index.num_tokens, tuple(found))
+    return Table4Neighbours(config.text, index.num_tokens, tuple(found))
 
 
 def _index(config: ReportConfig, encoder: Encoder, quiet: bool) -> OccurrenceIndex:
@@ -195,7 +195,7 @@ def _has_index(folder: Path, config: ReportConfig, encoder: Encoder) -> bool:
         return False
 
 
-def _neighbours_exhibit(result: Neighbours) -> Exhibit:
+def _neighbours_exhibit(result: Table4Neighbours) -> Exhibit:
     names = ", ".join(Path(text).name for text in result.texts)
     note = f"Among the {count(result.num_tokens)} tokens of {names} that were indexed."
     tables = []
@@ -222,7 +222,7 @@ def _neighbours_commands(config: ReportConfig) -> str:
 NEIGHBOURS = Section(
     name="neighbours",
     title="Neighbours in context (Table 4)",
-    kind=Neighbours,
+    kind=Table4Neighbours,
     depends_on=("text", "text_tokens", "data"),
     needs=lambda config: "" if config.text else "give a text to look in with --text",
     command=_neighbours_commands,

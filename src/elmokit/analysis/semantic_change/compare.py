@@ -33,7 +33,7 @@ MIN_COUNT = 50
 MIN_OCCURRENCES = 10
 MAX_OCCURRENCES = 100
 WORDS_AT_ONCE = 500
-Corpus = Callable[[], Iterable[Sequence[str]]]
+SentenceSource = Callable[[], Iterable[Sequence[str]]]
 """Returns the sentences of a corpus; called again for a second pass."""
 
 
@@ -86,8 +86,8 @@ def read_targets(path: Path) -> list[str]:
 
 
 def sample_corpora(
-    first: Corpus,
-    second: Corpus,
+    first: SentenceSource,
+    second: SentenceSource,
     targets: Sequence[str] | None,
     min_count: int = MIN_COUNT,
     limit: int = MAX_OCCURRENCES,

@@ -31,6 +31,8 @@ HEADER = (
 )  # fmt: skip
 NUM_LINES = 15
 """Lines of the concordance of each corpus on a word's page."""
+LINE_WIDTH = 60
+"""Characters of a line on each side of the word."""
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em }
 table { border-collapse: collapse } td, th { padding: .2em .8em .2em 0; text-align: left }
@@ -192,9 +194,9 @@ def _word_page(row: WordChange, result: ChangeResult, reader: SubstituteReader |
     return _page(row.word, "\n".join(parts))
 
 
-def _concordance_line(occurrence: Occurrence, width: int = 60) -> str:
-    left = " ".join(occurrence.tokens[: occurrence.place])[-width:]
-    right = " ".join(occurrence.tokens[occurrence.place + 1 :])[:width]
+def _concordance_line(occurrence: Occurrence) -> str:
+    left = " ".join(occurrence.tokens[: occurrence.place])[-LINE_WIDTH:]
+    right = " ".join(occurrence.tokens[occurrence.place + 1 :])[:LINE_WIDTH]
     cells = (("left", left), ("word", occurrence.word), ("right", right))
     inside = "".join(f'<td class="{name}">{html.escape(text)}</td>' for name, text in cells)
     return f"<tr>{inside}</tr>"

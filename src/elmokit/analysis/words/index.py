@@ -105,10 +105,9 @@ class OccurrenceIndex:
         encoder: Encoder,
         texts: Sequence[str],
         max_tokens: int | None = None,
-        pretokenized: bool = False,
     ) -> bool:
-        """Whether it was made with this model from exactly these texts."""
-        is_same_text = self.facts.made_of == text_facts(texts, max_tokens, pretokenized)
+        """Whether it was made with this model from exactly these texts, which it tokenized."""
+        is_same_text = self.facts.made_of == text_facts(texts, max_tokens, pretokenized=False)
         return is_same_text and self.facts.fingerprint == encoder.fingerprint
 
     @property

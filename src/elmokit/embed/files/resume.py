@@ -64,7 +64,7 @@ def embed_resumably(
         sentences = (item.tokens for item in read_items())
         for number, window in enumerate(windows_of(sentences, window_tokens_for(batch_tokens))):
             if kept.has(number, window):
-                elmo.recall(window, batch_tokens=batch_tokens)
+                elmo.warm_cache(window, batch_tokens=batch_tokens)
             else:
                 found = stream_selection(elmo, window, selection, start, batch_tokens)
                 with full_disk_said_plainly(path):

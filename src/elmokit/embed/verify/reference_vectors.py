@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from elmokit.errors import InputError, reason_of
 from elmokit.files.json_text import parse_json
+from elmokit.text.sources import read_lines
 from elmokit.weights.hdf5 import find_dataset, open_hdf5
 
 Array = npt.NDArray[np.float32]
@@ -158,10 +159,7 @@ def _read_texts(path: Path) -> dict[str, list[str]]:
     """Tokens by key: line numbers, or the names of a FASTA file."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of sentences")
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error}); convert it with iconv") from None
+    lines = [line for _, line in read_lines(path)]
     while lines and not lines[-1]:
         lines.pop()
     if not lines or not lines[0].startswith(">"):

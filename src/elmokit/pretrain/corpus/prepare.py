@@ -30,12 +30,12 @@ from elmokit.pretrain.corpus.documents import DocumentReader, Piece, Source, fin
 from elmokit.pretrain.corpus.lexicon import Ranking, TypeNumbers, rank_types
 from elmokit.pretrain.corpus.split_text import BlockSettings, read_blocks
 from elmokit.pretrain.corpus.writer import (
-    Dealt,
     DocumentsWriter,
     NumberedDocuments,
+    PartAssignment,
     PartFacts,
+    assign_parts,
     count_training_words,
-    deal,
     write_lexicon,
     write_part_files,
 )
@@ -171,16 +171,16 @@ def prepare(
         if not len(numbered.lengths):
             names = ", ".join(source.name for source in sources[:3])
             raise InputError(f"{names}: no words in {len(sources)} input(s); give files with text")
-        dealt = deal(numbered, config.heldout, config.seed if config.shuffle else None)
+        assignment = assign_parts(numbered, config.heldout, config.seed if config.shuffle else None)
         ranking = rank_types(
             types,
-            count_training_words(dealt, types.next_number),
+            count_training_words(assignment, types.next_number),
             config.vocabulary_size,
             config.min_count,
             config.max_types,
             vocabulary,
         )
-        parts = write_part_files(aside, dealt, ranking)
+        parts = write_part_files(aside, assignment, ranking)
         write_lexicon(aside / "lexicon", ranking)
         ranking.vocabulary.save(aside / "vocab.txt")
         shutil.rmtree(aside / "work")
@@ -188,7 +188,7 @@ def prepare(
         counts["types_dropped"] = types.num_forgotten + ranking.num_dropped
         if vocabulary is not None:
             counts["vocabulary_duplicates"] = len(vocabulary) - len(ranking.vocabulary)
-        facts = _facts(config, reader, ranking, dealt, parts, vocabulary is not None)
+        facts = _facts(config, reader, ranking, assignment, parts, vocabulary is not None)
         report = PrepareReport(
             facts,
             dict(sorted(counts.items())),
@@ -271,7 +271,7 @@ def _facts(
     config: PrepareConfig,
     reader: DocumentReader,
     ranking: Ranking,
-    dealt: Dealt,
+    assignment: PartAssignment,
     parts: dict[str, PartFacts],
     has_given_vocabulary: bool,
 ) -> dict[str, Any]:
@@ -285,8 +285,8 @@ def _facts(
         "num_types": len(ranking.letters),
         "num_letters": sum(map(len, ranking.letters)),
         **{part: facts._asdict() for part, facts in parts.items()},
-        "heldout_unit": dealt.unit,
-        "kinds": dealt.numbered.kind_names,
+        "heldout_unit": assignment.unit,
+        "kinds": assignment.numbered.kind_names,
         "inputs": {
             "num_sources": len(reader.read),
             "num_bytes": reader.counts["bytes"],

@@ -70,7 +70,7 @@ class NumberedDocuments(NamedTuple):
     kind_names: list[str]
 
 
-class Dealt(NamedTuple):
+class PartAssignment(NamedTuple):
     """Which pieces, in which order, go to which part."""
 
     numbered: NumberedDocuments
@@ -88,7 +88,9 @@ class PartFacts(NamedTuple):
     num_unknown: int
 
 
-def deal(numbered: NumberedDocuments, heldout: float | None, shuffle_seed: int | None) -> Dealt:
+def assign_parts(
+    numbered: NumberedDocuments, heldout: float | None, shuffle_seed: int | None
+) -> PartAssignment:
     """Hold out the documents whose hash is in the lowest ``heldout`` share of the range.
 
     A document and its copies are assigned to the same part in every corpus. If ``heldout`` is None,
@@ -112,7 +114,7 @@ def deal(numbered: NumberedDocuments, heldout: float | None, shuffle_seed: int |
     order = np.arange(len(hashes))
     if shuffle_seed is not None:
         order = np.random.default_rng(shuffle_seed).permutation(len(hashes))
-    return Dealt(numbered, order, is_heldout, unit)
+    return PartAssignment(numbered, order, is_heldout, unit)
 
 
 def _sensible_part(
@@ -139,23 +141,25 @@ def _sensible_part(
     return is_heldout
 
 
-def count_training_words(dealt: Dealt, num_numbers: int) -> npt.NDArray[np.int64]:
+def count_training_words(assignment: PartAssignment, num_numbers: int) -> npt.NDArray[np.int64]:
     """(num_numbers,) occurrences in the training part."""
     counts = np.zeros(num_numbers, dtype=np.int64)
-    for numbers, is_heldout, _ in _groups(dealt):
+    for numbers, is_heldout, _ in _groups(assignment):
         np.add.at(counts, numbers[~is_heldout], 1)
     return counts
 
 
-def write_part_files(folder: Path, dealt: Dealt, ranking: Ranking) -> dict[str, PartFacts]:
+def write_part_files(
+    folder: Path, assignment: PartAssignment, ranking: Ranking
+) -> dict[str, PartFacts]:
     """Write tokens.bin, starts.npy and kinds.npy of both parts."""
     writers = [_PartWriter(folder / part, len(ranking.vocabulary)) for part in PARTS]
-    for numbers, is_heldout, kinds in _groups(dealt):
+    for numbers, is_heldout, kinds in _groups(assignment):
         ids = ranking.renumber[numbers]
         writers[0].add(ids[~is_heldout], kinds[~is_heldout])
         writers[1].add(ids[is_heldout], kinds[is_heldout])
-    num_heldout = int(np.count_nonzero(dealt.is_heldout))
-    num_documents = (len(dealt.is_heldout) - num_heldout, num_heldout)
+    num_heldout = int(np.count_nonzero(assignment.is_heldout))
+    num_documents = (len(assignment.is_heldout) - num_heldout, num_heldout)
     return {
         part: writer.close(number)
         for part, writer, number in zip(PARTS, writers, num_documents, strict=True)
@@ -226,24 +230,24 @@ def _cut_into_sentences(numbered: NumberedDocuments) -> NumberedDocuments:
 
 
 def _groups(
-    dealt: Dealt,
+    assignment: PartAssignment,
 ) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:
     """Yield some documents at a time; for each, whether it is held out, and its kind."""
-    lengths = dealt.numbered.lengths
+    lengths = assignment.numbered.lengths
     offsets = np.cumsum(lengths) - lengths
-    ends = np.cumsum(lengths[dealt.order])
-    with dealt.numbered.path.open("rb") as file:
+    ends = np.cumsum(lengths[assignment.order])
+    with assignment.numbered.path.open("rb") as file:
         first = 0
         while first < len(ends):
             done = int(ends[first - 1]) if first else 0
             last = max(int(np.searchsorted(ends, done + _GROUP_TOKENS)), first + 1)
-            documents = dealt.order[first:last]
+            documents = assignment.order[first:last]
             numbers = _read_documents(file, offsets[documents], lengths[documents])
             sizes = lengths[documents]
             yield (
                 numbers,
-                np.repeat(dealt.is_heldout[documents], sizes),
-                np.repeat(dealt.numbered.kinds[documents], sizes),
+                np.repeat(assignment.is_heldout[documents], sizes),
+                np.repeat(assignment.numbered.kinds[documents], sizes),
             )
             first = last
 

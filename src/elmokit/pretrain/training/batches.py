@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from elmokit.config import ModelConfig
-from elmokit.model.softmax import Candidates, LogUniformSampler, Negatives
+from elmokit.model.softmax import LogUniformSampler, Negatives, SampledCandidates
 from elmokit.pretrain.config import TrainConfig
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.windows import DirectionStream, Ints, Window, Windows
@@ -26,7 +26,7 @@ class DirectionBatch(NamedTuple):
 
     rows: Tensor  # (S,): each input's row among the distinct tokens
     targets: Tensor  # (S,): each target's row among the softmax rows in play
-    candidates: Candidates | None  # None: the full softmax
+    candidates: SampledCandidates | None  # None: the full softmax
 
 
 class Batch(NamedTuple):
@@ -131,7 +131,7 @@ def _sampled(
     targets = stream.targets.reshape(-1)  # (S,)
     nearest = np.minimum(np.searchsorted(negatives.words, targets), len(negatives.words) - 1)
     hit_row = np.flatnonzero(negatives.words[nearest] == targets)
-    candidates = Candidates(
+    candidates = SampledCandidates(
         torch.from_numpy(np.searchsorted(in_play, negatives.words)),
         torch.from_numpy(-negatives.log_expected[negatives.words]),
         torch.from_numpy(-negatives.log_expected[targets]),
@@ -141,7 +141,7 @@ def _sampled(
     return DirectionBatch(rows, torch.from_numpy(np.searchsorted(in_play, targets)), candidates)
 
 
-def ahead(
+def prefetch(
     maker: BatchMaker, positions: Iterator[tuple[int, int]], depth: int = 2
 ) -> Iterator[Batch]:
     """The batches at ``positions``, prepared in a thread while the model runs on earlier ones."""

@@ -19,7 +19,7 @@ from elmokit.pretrain.config import PRECISIONS, Recipe
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by_kind
 from elmokit.pretrain.training.averaging import AveragedWeights
-from elmokit.pretrain.training.batches import Batch, BatchMaker, ahead
+from elmokit.pretrain.training.batches import Batch, BatchMaker, prefetch
 from elmokit.pretrain.training.distributed import World, local_lanes
 from elmokit.pretrain.training.initial_weights import first_context_loss
 from elmokit.pretrain.training.objective import Objective, StepResult
@@ -112,7 +112,7 @@ class Trainer:
         started, steps_before = time.monotonic(), self.step
         positions = self.budget.positions(total_steps if is_over else self.step)
         with self._stopping_gently():
-            for batch in ahead(self.maker, positions):
+            for batch in prefetch(self.maker, positions):
                 result = self._advance(batch)
                 self.losses.append((result.forward_loss, result.backward_loss))
                 if self.step % LOG_EVERY == 0:

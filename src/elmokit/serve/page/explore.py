@@ -8,9 +8,9 @@ from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.opening import Models
 from elmokit.analysis.explore.choice import example_sentences
-from elmokit.analysis.explore.corpus import BUILTIN, Corpus, open_corpus
+from elmokit.analysis.explore.corpus import BUILTIN, ExploredCorpus, open_corpus
 from elmokit.analysis.explore.exploration import ExplorerData
-from elmokit.analysis.explore.explorer import MOST_USES, Explorer
+from elmokit.analysis.explore.explorer import MAX_OCCURRENCES, Explorer
 from elmokit.analysis.explore.sides import explore_sides
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.load import AnyModel, load
@@ -35,14 +35,14 @@ def explore(
     other_texts: Sequence[str | Path] = (),
     senses: str | Path | None = None,
     static: str | Path | None = None,
-    most_uses: int = MOST_USES,
+    max_occurrences: int = MAX_OCCURRENCES,
     seed: int = 1,
     pretokenized: bool = False,
     title: str = "elmokit explorer",
     device: str = "cpu",
     show_progress: bool = False,
 ) -> ExplorerPage:
-    """Make a page for exploring the uses of words.
+    """Make a page for exploring the occurrences of words.
 
     Args:
         texts: files or folders, or one folder written by ``elmokit index``; nothing: a few
@@ -55,7 +55,7 @@ def explore(
         other_texts: shown beside the first, by the same model.
         senses: a folder with semcor30 and wordnet30, whose sentences are read before ``texts``.
         static: static vectors (GloVe or word2vec) to compare neighbours with.
-        most_uses: the maximum number of uses per word; if there are more, a sample is shown.
+        max_occurrences: the maximum number per word; if there are more, a sample is shown.
         seed: seed of the samples.
         pretokenized: one sentence per line, tokens separated by spaces.
         title: title of the page.
@@ -74,7 +74,7 @@ def explore(
     models = Models(device, need_softmax=True)
     corpus = open_corpus(given, None if senses is None else Path(senses), pretokenized)
     vectors = None if static is None else read_static_vectors(Path(static))
-    first = _explorer(models, model, corpus, most_uses, seed, vectors)
+    first = _explorer(models, model, corpus, max_occurrences, seed, vectors)
     chosen = list(words) or first.promising_words(NUM_WORDS)
     if not chosen:
         raise InputError(f"{corpus.name}: no content word is frequent; name the words to show")
@@ -88,7 +88,7 @@ def explore(
         models,
         other_model or model,
         open_corpus(others, None, pretokenized) if others else corpus,
-        most_uses,
+        max_occurrences,
         seed,
     )
     data = explore_sides(first, second, chosen, shown, quiet=not show_progress)
@@ -107,8 +107,8 @@ def _opened(model: AnyModel, device: str) -> str | Embedder:
 def _explorer(
     models: Models,
     model: str | Embedder,
-    corpus: Corpus,
-    most_uses: int,
+    corpus: ExploredCorpus,
+    max_occurrences: int,
     seed: int,
     static: StaticVectors | None = None,
 ) -> Explorer:
@@ -124,5 +124,5 @@ def _explorer(
             if pretrained.output_words is not None:
                 pretrained.output_words.softmax.to(pretrained.bilm.device)
     return Explorer(
-        encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
+        encoder, corpus, model=pretrained, static=static, max_occurrences=max_occurrences, seed=seed
     )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from elmokit.embed.chunks import cut_batches
+
 
 def shuffled_batches(
     lengths: Sequence[int], batch_size: int, max_batch_tokens: int, seed: int, epoch: int
@@ -26,29 +28,3 @@ def sorted_batches(
     """The same for prediction: shortest first, nothing random."""
     order = np.argsort(np.asarray(lengths), kind="stable")
     return cut_batches(order.tolist(), lengths, max_batch_tokens, batch_size)
-
-
-def cut_batches(
-    order: Sequence[int],
-    lengths: Sequence[int],
-    max_batch_tokens: int,
-    batch_size: int | None = None,
-) -> list[list[int]]:
-    """Examples, taken in ``order``, in batches of bounded size; padding counts as tokens.
-
-    An example that is longer than ``max_batch_tokens`` is a batch of its own.
-
-    >>> cut_batches([0, 1, 2, 3], lengths=[3, 3, 4, 9], max_batch_tokens=9)
-    [[0, 1], [2], [3]]
-    """
-    batches: list[list[int]] = []
-    longest = 0
-    for number in order:
-        longest = max(longest, lengths[number])
-        has_room = batches and (batch_size is None or len(batches[-1]) < batch_size)
-        if has_room and longest * (len(batches[-1]) + 1) <= max_batch_tokens:
-            batches[-1].append(number)
-        else:
-            batches.append([number])
-            longest = lengths[number]
-    return batches

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from elmokit.errors import InputError
 from elmokit.files.json_text import parse_json
+from elmokit.text.sources import read_lines
 from elmokit.text.tokenize import Token, tokenize
 
 TokenSpan = tuple[int, int]
@@ -66,12 +67,7 @@ class QaExample:
 
 def read_squad(path: Path) -> list[QaExample]:
     """Every question of a file, in order; a file without any answer is refused."""
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; give a file")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error})") from None
+    text = "\n".join(line for _, line in read_lines(path))
     examples = list(_questions(text, str(path))) if text.strip() else []
     if examples and not any(example.answers for example in examples):
         raise InputError(

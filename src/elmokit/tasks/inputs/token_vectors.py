@@ -20,7 +20,8 @@ from elmokit.config import CharCnnConfig
 from elmokit.errors import InputError
 from elmokit.model.char_cnn import CharCnn
 from elmokit.model.dropout import Dropout
-from elmokit.model.scalar_mix import ScalarMix
+from elmokit.model.packing import find_places
+from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.tasks.config import ElmoConfig, TaskConfig
 from elmokit.tasks.inputs.word_vectors import RandomVectors, WordTable, WordVectors
 from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
@@ -97,28 +98,18 @@ class TokenVectors(nn.Module):
 
     def tensors(self, sentences: Sentences) -> TokenTensors:
         """Lists of tokens -> tensors on this module's device. T is at least 1."""
-        lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
-        longest = max(int(lengths.max()), 1)
-        words = torch.zeros(len(sentences), longest, dtype=torch.long)
-        spelling = torch.zeros_like(words)
-        rows: dict[str, int] = {}
-        for number, sentence in enumerate(sentences):
-            if not sentence:
-                continue
-            ids = [self.word_table.id_of(token) for token in sentence]
-            words[number, : len(ids)] = torch.tensor(ids)
-            if self.char_cnn is not None:
-                found = [rows.setdefault(token, len(rows)) for token in sentence]
-                spelling[number, : len(found)] = torch.tensor(found)
-        characters = None
+        tokens, rows, sizes = find_places(sentences)
+        if not tokens:  # nothing but empty sentences
+            tokens, rows = [""], rows.new_zeros(len(sentences), 1)
+        lengths = torch.tensor(sizes, dtype=torch.long)
+        ids = torch.tensor([self.word_table.id_of(token) for token in tokens])  # (N,)
+        words = ids[rows] * (torch.arange(rows.shape[1]) < lengths[:, None])
+        characters = spelling = None
         if self.char_cnn is not None:
-            characters = torch.from_numpy(self.spell.encode(list(rows) or [""])).to(self.device)
+            characters = torch.from_numpy(self.spell.encode(tokens)).to(self.device)
+            spelling = rows.to(self.device)
         return TokenTensors(
-            words.to(self.device),
-            characters,
-            spelling.to(self.device) if characters is not None else None,
-            self._layers(sentences),
-            lengths,
+            words.to(self.device), characters, spelling, self._layers(sentences), lengths
         )
 
     def forward(self, tensors: TokenTensors) -> Tensor:
@@ -146,8 +137,9 @@ class TokenVectors(nn.Module):
     def penalty(self) -> Tensor:
         """lambda * sum of ||s||^2 over the mixes in use; the fit loop adds it to the loss."""
         mixes = [mix for mix in (self.input_mix, self.output_mix) if mix is not None]
-        total = sum((mix.penalty() for mix in mixes), torch.zeros((), device=self.device))
-        return self.config.l2 * total
+        if not mixes:
+            return torch.zeros((), device=self.device)
+        return self.config.l2 * total_penalty(mixes)
 
     def _layers(self, sentences: Sentences) -> Tensor | None:
         if self.input_mix is None and self.output_mix is None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.model.dropout import Dropout
-from elmokit.tasks.layers.spans import Candidates
+from elmokit.tasks.layers.spans import CandidateSpans
 
 DISTANCES = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 """Lower ends of the distance classes, counted in kept spans."""
@@ -44,7 +44,7 @@ class MentionScorer(nn.Module):
         self.rest = _feed_forward_rest(dim, dropout)
 
     def forward(
-        self, tokens: EncodedTokens, spans: Candidates, heads: Tensor, widths: Tensor
+        self, tokens: EncodedTokens, spans: CandidateSpans, heads: Tensor, widths: Tensor
     ) -> Tensor:
         """``heads`` (n, W, W) attention, ``widths`` (W, features) -> (n, W) scores."""
         head = heads @ self.of_head(tokens.inputs)[spans.window]  # (n, W, dim)

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 
-class Candidates(NamedTuple):
+class CandidateSpans(NamedTuple):
     """Every span of at most W tokens, by first token and width; n is the document's tokens."""
 
     window: Tensor  # (n, W): the tokens from each token on (clamped to the document)
     is_span: Tensor  # (n, W): do the first token and this last one lie in the same sentence
 
 
-def candidate_spans(sentence_lengths: Sequence[int], max_width: int) -> Candidates:
+def candidate_spans(sentence_lengths: Sequence[int], max_width: int) -> CandidateSpans:
     """Spans that cross no sentence's end.
 
     >>> candidate_spans([2, 1], 2).is_span.tolist()
@@ -24,7 +24,7 @@ def candidate_spans(sentence_lengths: Sequence[int], max_width: int) -> Candidat
     ends = torch.repeat_interleave(lengths.cumsum(0), lengths)  # (n,): where its sentence ends
     window = torch.arange(len(ends))[:, None] + torch.arange(max_width)  # (n, W)
     is_span = window < ends[:, None]
-    return Candidates(window.clamp(max=max(len(ends) - 1, 0)), is_span)
+    return CandidateSpans(window.clamp(max=max(len(ends) - 1, 0)), is_span)
 
 
 def prune(scores: Tensor, is_span: Tensor, num_kept: int) -> tuple[Tensor, Tensor]:

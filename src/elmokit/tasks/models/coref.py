@@ -19,8 +19,8 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from elmokit.config import require
+from elmokit.embed.chunks import cut_batches
 from elmokit.model.dropout import VariationalDropout
-from elmokit.tasks.data.batches import cut_batches
 from elmokit.tasks.data.coreference import (
     CorefDocument,
     Mention,
@@ -32,7 +32,7 @@ from elmokit.tasks.data.coreference import (
 from elmokit.tasks.inputs.token_vectors import TokenVectors
 from elmokit.tasks.layers.rnn import PackedBiRnn
 from elmokit.tasks.layers.span_scorers import AntecedentScorer, EncodedTokens, MentionScorer
-from elmokit.tasks.layers.spans import Candidates, candidate_spans, prune
+from elmokit.tasks.layers.spans import CandidateSpans, candidate_spans, prune
 from elmokit.tasks.metrics.coreference import score_coreference
 from elmokit.tasks.render import colour_of
 from elmokit.tasks.task import Scores, Task
@@ -87,7 +87,7 @@ class KeptSpans(NamedTuple):
     vectors: Tensor  # (M, G)
 
 
-class Ranking(NamedTuple):
+class AntecedentRanking(NamedTuple):
     """What the model thinks of a document."""
 
     mention_scores: Tensor  # (n, W): of every candidate span, by first token and width
@@ -117,7 +117,7 @@ class CorefModel(nn.Module):
         span_dim = 2 * hidden_dim + vectors.input_dim + config.feature_dim
         self.antecedent_scorer = AntecedentScorer(span_dim, *sizes)
 
-    def forward(self, document: CorefDocument) -> Ranking | None:
+    def forward(self, document: CorefDocument) -> AntecedentRanking | None:
         """None for a document without tokens."""
         sentences = [sentence for sentence in document.sentences if sentence]
         if not sentences:
@@ -125,7 +125,7 @@ class CorefModel(nn.Module):
         tokens = self._encode(sentences)
         lengths = [len(sentence) for sentence in sentences]
         device = tokens.hidden.device
-        candidates = Candidates(
+        candidates = CandidateSpans(
             *(part.to(device) for part in candidate_spans(lengths, self.config.max_span_width))
         )
         heads = self._heads(tokens, candidates)
@@ -141,7 +141,9 @@ class CorefModel(nn.Module):
         scores = torch.full_like(exists, float("-inf"), dtype=pairs.dtype)
         scores = scores.masked_scatter(exists, pairs)
         ranked = torch.cat([scores.new_zeros(num_spans, 1), scores], dim=1)
-        return Ranking(mention_scores, candidates.is_span, spans, antecedents.clamp(min=0), ranked)
+        return AntecedentRanking(
+            mention_scores, candidates.is_span, spans, antecedents.clamp(min=0), ranked
+        )
 
     def _antecedent_scores(self, spans: Tensor, later: Tensor, earlier: Tensor) -> Tensor:
         at_once = max(len(later), 1) if torch.is_grad_enabled() else PAIRS_AT_ONCE
@@ -161,7 +163,7 @@ class CorefModel(nn.Module):
         states = torch.cat(hidden)
         return EncodedTokens(torch.cat(inputs), states, self.attention_logit(states).squeeze(-1))
 
-    def _heads(self, tokens: EncodedTokens, spans: Candidates) -> Tensor:
+    def _heads(self, tokens: EncodedTokens, spans: CandidateSpans) -> Tensor:
         """(n, W, W): attention of every span over its tokens; one of width w, over the first w."""
         max_width = self.config.max_span_width
         within = torch.ones(
@@ -171,7 +173,7 @@ class CorefModel(nn.Module):
         return logits.masked_fill(~within.tril(), float("-inf")).softmax(dim=-1)
 
     def _keep(
-        self, tokens: EncodedTokens, spans: Candidates, heads: Tensor, scores: Tensor
+        self, tokens: EncodedTokens, spans: CandidateSpans, heads: Tensor, scores: Tensor
     ) -> KeptSpans:
         num_kept = max(int(self.config.spans_per_token * len(tokens.hidden)), 1)
         first, width = prune(scores, spans.is_span, num_kept)
@@ -197,7 +199,7 @@ class CorefModel(nn.Module):
 
     def _document_loss(self, document: CorefDocument) -> Tensor:
         """A kept span's -log(probability of its right antecedents, or of none), on average."""
-        ranking: Ranking | None = self(document)
+        ranking: AntecedentRanking | None = self(document)
         if ranking is None:
             return sum((p.sum() * 0 for p in self.parameters()), torch.zeros(()))
         is_right = right_antecedents(ranking, document.clusters)
@@ -214,7 +216,7 @@ class CorefModel(nn.Module):
         return [() if ranking is None else clusters_of(ranking) for ranking in rankings]
 
 
-def mention_loss(ranking: Ranking, clusters: Clusters) -> Tensor:
+def mention_loss(ranking: AntecedentRanking, clusters: Clusters) -> Tensor:
     """Cross-entropy of every candidate span as a mention or none, summed."""
     is_mention = torch.zeros_like(ranking.is_span)
     for first, last in (mention for cluster in clusters for mention in cluster):
@@ -226,7 +228,7 @@ def mention_loss(ranking: Ranking, clusters: Clusters) -> Tensor:
     return losses[ranking.is_span].sum()
 
 
-def right_antecedents(ranking: Ranking, clusters: Clusters) -> Tensor:
+def right_antecedents(ranking: AntecedentRanking, clusters: Clusters) -> Tensor:
     """(M, K + 1): earlier mentions of the same entity; where there is none, the first column."""
     cluster_of = {mention: number for number, group in enumerate(clusters) for mention in group}
     spans = zip(ranking.spans.first.tolist(), ranking.spans.last.tolist(), strict=True)
@@ -237,7 +239,7 @@ def right_antecedents(ranking: Ranking, clusters: Clusters) -> Tensor:
     return torch.cat([~same.any(dim=1, keepdim=True), same], dim=1)
 
 
-def clusters_of(ranking: Ranking) -> Clusters:
+def clusters_of(ranking: AntecedentRanking) -> Clusters:
     """Every span follows its best antecedent; those that end in one place are one cluster."""
     spans = list(zip(ranking.spans.first.tolist(), ranking.spans.last.tolist(), strict=True))
     best = ranking.scores.argmax(dim=1).tolist()

@@ -1,7 +1,7 @@
 """The explorer's part of the server: answers the page's requests in a separate thread.
 
 Vectors come out of the same queue as those of all other requests, a few sentences at a time, so
-that a word with hundreds of uses delays nobody for long.
+that a word with hundreds of occurrences delays nobody for long.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from functools import cached_property
 from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Floats, Sentences
 from elmokit.analysis.explore.choice import example_sentences
-from elmokit.analysis.explore.corpus import Corpus, builtin_corpus, open_corpus
+from elmokit.analysis.explore.corpus import ExploredCorpus, builtin_corpus, open_corpus
 from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.analysis.explore.explorer import Explorer
 from elmokit.analysis.explore.sides import explore_sides
@@ -27,8 +27,8 @@ from elmokit.serve.schemas import ExploreRequest
 from elmokit.serve.service import Service
 from elmokit.serve.texts import require_unicode
 
-MOST_USES = 300
-"""The maximum number of uses of a word; each costs a sentence."""
+MAX_OCCURRENCES = 300
+"""The maximum number of occurrences of a word; each costs a sentence."""
 MOST_WAITING = 8
 """The maximum number of waiting requests of pages; beyond it, clients get 429."""
 FIRST_WORDS = 8
@@ -64,7 +64,7 @@ def _groups(sentences: Sentences, most_tokens: int) -> Iterator[list[list[str]]]
         yield group
 
 
-class Exploring:
+class LiveExplorer:
     """Answers the explorer's page.
 
     Args:
@@ -72,7 +72,7 @@ class Exploring:
         corpus: the text that is looked at; default: the index, or else built-in sentences.
     """
 
-    def __init__(self, service: Service, corpus: Corpus | None = None) -> None:
+    def __init__(self, service: Service, corpus: ExploredCorpus | None = None) -> None:
         self._service = service
         self._corpus = corpus
         self._thread = ThreadPoolExecutor(1, "elmokit-explore")
@@ -112,7 +112,7 @@ class Exploring:
             data = explore_sides(first, self._explorers[1], request.words, request.sentences)
             return self._to_json(data)
         exploration = first.explore(
-            request.words, request.sentences, near=near, uses_with_neighbours=0
+            request.words, request.sentences, near=near, occurrences_with_neighbours=0
         )
         return self._to_json(ExplorerData((exploration,)))
 
@@ -122,7 +122,7 @@ class Exploring:
         sentences = example_sentences(first.corpus, words)
         if len(self._explorers) > 1:
             return explore_sides(first, self._explorers[1], words, sentences)
-        return ExplorerData((first.explore(words, sentences, uses_with_neighbours=0),))
+        return ExplorerData((first.explore(words, sentences, occurrences_with_neighbours=0),))
 
     def _to_json(self, data: ExplorerData) -> bytes:
         return to_json({**data.to_json_value(), "title": TITLE, "is_live": True})
@@ -142,7 +142,7 @@ class Exploring:
                 _QueuedEncoder(self._service, model),
                 self._corpus,
                 model=model.embedder.pretrained,
-                most_uses=MOST_USES,
+                max_occurrences=MAX_OCCURRENCES,
                 has_index=number == 0,
             )
             for number, model in enumerate(models[:2])

@@ -3,7 +3,7 @@
 from tiny_lm import tiny_lm
 
 from elmokit.analysis.encoders.bilm import BiLmEncoder
-from elmokit.analysis.explore.corpus import Corpus, CorpusSentence
+from elmokit.analysis.explore.corpus import CorpusSentence, ExploredCorpus
 from elmokit.analysis.explore.exploration import ExplorerData
 from elmokit.analysis.explore.explorer import Explorer
 from elmokit.analysis.explore.sides import explore_sides
@@ -14,7 +14,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 SENTENCES = ("the cat sat on the bank .", "a dog sat on the mat .")
 
 
-def tiny_corpus_of_banks() -> Corpus:
+def tiny_corpus_of_banks() -> ExploredCorpus:
     """Twelve banks of money, ten of rivers, one of neither; one sentence is hostile."""
     sentences = [
         CorpusSentence(f"the bank has {n} cats .".split(), "news-1990.txt", {1: "money"})
@@ -25,10 +25,10 @@ def tiny_corpus_of_banks() -> Corpus:
         for n in range(10)
     ]
     sentences.append(CorpusSentence(["Bank", HOSTILE, "."], "news-1990.txt"))
-    return Corpus("a small text", sentences)
+    return ExploredCorpus("a small text", sentences)
 
 
-def tiny_explorer(corpus: Corpus | None = None, seed: int = 0, **options: int) -> Explorer:
+def tiny_explorer(corpus: ExploredCorpus | None = None, seed: int = 0, **options: int) -> Explorer:
     """Of the banks, by default."""
     model = tiny_lm(seed=seed)
     encoder = BiLmEncoder(Embedder(model))

@@ -1,4 +1,4 @@
-"""The uses of a word in a corpus: found, sampled, encoded and labelled."""
+"""The occurrences of a word in a corpus: found, sampled, encoded and labelled."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks, unit
-from elmokit.analysis.explore.corpus import Corpus, year_of
+from elmokit.analysis.explore.corpus import ExploredCorpus, year_of
 from elmokit.analysis.explore.exploration import Labels
 from elmokit.analysis.words.occurrences import Occurrence, occurrence_vectors
 from elmokit.errors import InputError
@@ -19,7 +19,7 @@ PERIODS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 class Clusters(NamedTuple):
-    """Groups of uses that were found without labels."""
+    """Groups of occurrences that were found without labels."""
 
     names: tuple[str, ...]
     of_use: tuple[int, ...]
@@ -29,8 +29,8 @@ Induce = Callable[[Sequence[Occurrence], Floats], Clusters | None]
 """Occurrences and their vectors (N, num_layers, D) -> clusters; None if there are too few."""
 
 
-class FoundUses(NamedTuple):
-    """The uses of a word that are shown."""
+class FoundOccurrences(NamedTuple):
+    """The occurrences of a word that are shown."""
 
     word: str
     num_found: int
@@ -40,15 +40,15 @@ class FoundUses(NamedTuple):
     labels: tuple[Labels, ...]
 
 
-def find_uses(
+def sample_occurrences(
     encoder: Encoder,
-    corpus: Corpus,
+    corpus: ExploredCorpus,
     word: str,
     most: int,
     seed: int,
     induce: Induce | None = None,
-) -> FoundUses:
-    """All uses of ``word``, or a sample of ``most``; those with a known sense come first."""
+) -> FoundOccurrences:
+    """All occurrences of ``word``, or a sample of ``most``; those with a known sense come first."""
     found = corpus.find(word)
     if not found:
         raise InputError(f"{word!r} is not a token of {corpus.name}; name a word that occurs in it")
@@ -61,14 +61,14 @@ def find_uses(
     if clusters is not None:
         found_labels = Labels("cluster", clusters.names, clusters.of_use, "induced, not given")
         labels = (*labels[:1], found_labels, *labels[1:])
-    return FoundUses(word, len(found), places, vectors, labels)
+    return FoundOccurrences(word, len(found), places, vectors, labels)
 
 
 def _sampled(
-    corpus: Corpus, found: list[tuple[int, int]], most: int, seed: int
+    corpus: ExploredCorpus, found: list[tuple[int, int]], most: int, seed: int
 ) -> list[tuple[int, int]]:
-    sensed = [use for use in found if use[1] in corpus.sentences[use[0]].senses]
-    others = [use for use in found if use[1] not in corpus.sentences[use[0]].senses]
+    sensed = [each for each in found if each[1] in corpus.sentences[each[0]].senses]
+    others = [each for each in found if each[1] not in corpus.sentences[each[0]].senses]
     kept = _sample(sensed, most, seed)
     return sorted(kept + _sample(others, most - len(kept), seed))
 
@@ -80,8 +80,8 @@ def _sample(items: list[tuple[int, int]], most: int, seed: int) -> list[tuple[in
     return [items[number] for number in np.sort(chosen)]
 
 
-def _labels(corpus: Corpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]:
-    """The known labels of the uses; a kind with only one label is left out."""
+def _labels(corpus: ExploredCorpus, places: list[tuple[int, int]]) -> tuple[Labels, ...]:
+    """The known labels of the occurrences; a kind with only one label is left out."""
     sentences = [corpus.sentences[number] for number, _ in places]
     senses = [one.senses.get(place, "") for one, (_, place) in zip(sentences, places, strict=True)]
     documents = [one.document for one in sentences]
