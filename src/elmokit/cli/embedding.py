@@ -7,6 +7,7 @@ import typer
 
 from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
+from elmokit.cli.model_first import ModelOption, model_and_texts
 from elmokit.cli.options import Device, Model, PrecisionOption, Workers
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -135,9 +136,14 @@ def embed(
 
 @app.command(rich_help_panel=EMBED)
 def static(
-    model: ModelArgument,
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL] TEXT...", help="Files or folders of text; before them, maybe a model."
+        ),
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="OUT.txt, OUT.vec or OUT.bin.")],
+    model: ModelOption = None,
     layers: Annotated[
         str,
         typer.Option(
@@ -176,8 +182,9 @@ def static(
     """
     from elmokit.integrations.word2vec import StaticOptions, run_static
 
+    name, texts = model_and_texts(words, model)
     summary = run_static(
-        model,
+        name,
         texts,
         out,
         StaticOptions(

@@ -7,14 +7,11 @@ import typer
 
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import Encoders, analyse
+from elmokit.cli.model_first import ModelOption, model_and_text, model_and_texts
 from elmokit.cli.options import Compute, Model, Output, Picture, Tables, with_groups
 from elmokit.cli.words import Pretokenized
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
-
-ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Name or path of a model with a softmax.")
-]
 
 LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of all layers)."
 
@@ -22,15 +19,15 @@ LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of al
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def surprisal(
-    model: ModelArgument,
-    texts: Annotated[
+    words: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="[MODEL] TEXT...",
             help="Text files, plain or compressed; - is standard input. A blank line ends a "
-            "document.",
+            "document. A model before them needs a softmax.",
         ),
     ],
+    model: ModelOption = None,
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Table to write (.tsv); default: standard output.")
     ] = Path("-"),
@@ -38,7 +35,7 @@ def surprisal(
         Literal["fresh", "carried"],
         typer.Option(help="fresh: every sentence alone; carried: documents read as running text."),
     ] = "fresh",
-    words: Annotated[
+    by_word: Annotated[
         bool,
         typer.Option("--words", help="One row per word (between spaces) instead of one per token."),
     ] = False,
@@ -79,12 +76,13 @@ def surprisal(
     from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
     from elmokit.text.sources import can_be_read_twice, require_sources
 
+    name, texts = model_and_texts(words, model)
     require_sources(texts)
     if picture is not None and not can_be_read_twice(texts):
         raise InputError("--picture reads the text again: give a file, not a pipe")
     counts = read_frequencies(frequencies) if frequencies else None
-    options = SurprisalOptions(start, pretokenized, words, unknown, ends, counts, quiet)
-    loaded = compute.language_model(model)
+    options = SurprisalOptions(start, pretokenized, by_word, unknown, ends, counts, quiet)
+    loaded = compute.language_model(name)
     summary = surprisal_to_file(loaded, texts, out, options)
     typer.echo(str(summary) if out == Path("-") else f"{out}: {summary}", err=True)
     if picture is not None:
@@ -95,10 +93,15 @@ def surprisal(
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def substitutes(
-    model: ModelArgument,
-    sentence: Annotated[
-        str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL] SENTENCE",
+            help="A sentence with one word marked: 'The *bank* raised its rates.' A model before "
+            "it needs a softmax.",
+        ),
     ],
+    model: ModelOption = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to list.")] = 10,
     *,
     output: Output,
@@ -109,8 +112,9 @@ def substitutes(
     from elmokit.analysis.words.substitutes_table import substitutes_picture, substitutes_table
     from elmokit.pretrain.substitutes import substitutes as run
 
+    name, sentence = model_and_text(words, model, "SENTENCE")
     occurrence = find_marked(sentence)
-    result = run(compute.language_model(model), occurrence.tokens, occurrence.place, top)
+    result = run(compute.language_model(name), occurrence.tokens, occurrence.place, top)
     output.present(result, [substitutes_table(result)], lambda: substitutes_picture(result))
 
 

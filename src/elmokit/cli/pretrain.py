@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from elmokit.cli import PRETRAIN, app
+from elmokit.cli.model_first import ModelOption, model_and_text
 from elmokit.cli.options import Compute, Device, Markdown, with_groups
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -125,10 +126,7 @@ def predict(
         list[str],
         typer.Argument(metavar="[MODEL] TEXT", help="A sentence with a blank: ___"),
     ],
-    model: Annotated[
-        str | None,
-        typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
-    ] = None,
+    model: ModelOption = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 10,
     *,
     compute: Compute,
@@ -136,10 +134,7 @@ def predict(
     """Predict the word in a blank: from the words before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
 
-    *names, text = words
-    if len(names) > 1 or (names and model):
-        raise typer.BadParameter("give one TEXT, in quotes, and at most one model before it")
-    name = names[0] if names else model or DEFAULT_MODEL
+    name, text = model_and_text(words, model)
     found = run(compute.language_model(name), text, top)
     print("".join(f"{title:<28}" for title in ("both directions", "next word", "previous word")))
     for row in zip(found.combined, found.forward, found.backward, strict=True):
