@@ -109,6 +109,15 @@ def test_perplexity_is_told_by_kind_of_text(two_kinds: Path) -> None:
     assert json.loads(short)["all"]["predictions"] < parts
 
 
+def test_json_of_perplexity_is_a_path_or_printed(two_kinds: Path, tmp_path: Path) -> None:
+    command = ("perplexity", "--data", two_kinds, "--max-tokens", 40)
+    out = tmp_path / "out.json"
+    assert "bits per character" in elmokit(*command, "--json", out)
+    assert json.loads(out.read_text()) == json.loads(elmokit(*command, "--json", "-"))
+    flag = elmokit("perplexity", "--json", SHIPPED, *command[1:])
+    assert json.loads(flag) == json.loads(out.read_text())
+
+
 def test_another_vocabulary_is_refused_with_what_to_do(tiny_data: Path) -> None:
     with pytest.raises(InputError, match=r"prepare the same text with  --vocabulary .*en-small"):
         elmokit("perplexity", "--data", tiny_data)

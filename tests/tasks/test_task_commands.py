@@ -88,6 +88,28 @@ def test_predict_brackets_entities_and_speaks_json(trained: Path) -> None:
             assert f"[{entity['text']} {entity['label']}]" in line
 
 
+def test_json_is_a_path_everywhere(trained: Path, entities: Path, tmp_path: Path) -> None:
+    def run(*words: object) -> str:
+        command = ["task", *map(str, words)]
+        result = CliRunner().invoke(app, command, input="Ann saw Rome .\n")
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    scores, rows = tmp_path / "scores.json", tmp_path / "rows.jsonl"
+    test = ("--test", entities)
+    assert "F1" in run("eval", trained, *test, "--json", scores)
+    printed = run("eval", trained, *test, "--json", "-")
+    assert json.loads(scores.read_text()) == json.loads(printed)
+    assert run("eval", "--json", trained, *test) == printed  # the flag of former versions
+
+    assert run("predict", trained, "-", "--json", rows) == run("predict", trained, "-")
+    lines = run("predict", trained, "-", "--json")
+    assert json.loads(lines)["tokens"] == ["Ann", "saw", "Rome", "."]
+    assert rows.read_text() == lines
+    assert run("predict", trained, "--json", "-") == lines  # the flag, before FILE
+    assert run("predict", "--json", trained, "-") == lines
+
+
 def test_blank_lines_keep_their_place(trained: Path) -> None:
     command = ["task", "predict", str(trained), "-"]
     text = "\nAnn saw Rome .\n \nBob slept .\n\n"

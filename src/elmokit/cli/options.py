@@ -167,6 +167,25 @@ class RunOptions(Group):
         )
 
 
+def print_json(result: Any, path: Path | None, indent: int | None = None) -> bool:
+    """Print the result as JSON if ``path`` is ``-``; whether that was so."""
+    import json
+
+    if path != Path("-"):
+        return False
+    print(json.dumps(result, indent=indent, ensure_ascii=False))
+    return True
+
+
+def write_json_file(result: Any, path: Path | None) -> None:
+    """Write the result as JSON if there is a path, and say so."""
+    from elmokit.files import write_json
+
+    if path is not None:
+        write_json(path, result)
+        typer.echo(f"wrote {path}", err=True)
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Turn the parameters of a command that are groups into options, one per field, for typer."""
     parameters: list[inspect.Parameter] = []

@@ -6,8 +6,17 @@ from typing import Annotated, Literal
 import typer
 
 from elmokit.cli import PRETRAIN, app
+from elmokit.cli.former_options import JsonMayStandAlone
 from elmokit.cli.model_first import ModelOption, model_and_text
-from elmokit.cli.options import Compute, Device, Markdown, with_groups
+from elmokit.cli.options import (
+    Compute,
+    Device,
+    Json,
+    Markdown,
+    print_json,
+    with_groups,
+    write_json_file,
+)
 from elmokit.weights.names import DEFAULT_MODEL
 
 Data = Annotated[Path, typer.Option("--data", help="Folder made by `elmokit prepare`.")]
@@ -69,7 +78,7 @@ def finetune(
     _say(f"next:  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
-@app.command(rich_help_panel=PRETRAIN)
+@app.command(cls=JsonMayStandAlone, rich_help_panel=PRETRAIN)
 def perplexity(
     data: Data,
     model: Model = DEFAULT_MODEL,
@@ -93,7 +102,7 @@ def perplexity(
             "--max-tokens", min=1, help="Measure on a sample of about this size; default: all text."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
@@ -107,16 +116,14 @@ def perplexity(
 
     loaded = Compute(device).language_model(model)
     found = perplexity_by_kind(loaded, data, part, start, max_tokens)
-    if json:
-        from json import dumps
-
-        print(dumps(found.to_plain(by_kind), indent=2, ensure_ascii=False))
+    if print_json(found.to_plain(by_kind), json, indent=2):
         return
     if by_kind and len(found.kinds) > 1:
         title = f"Perplexity on the {part} part of {data}"
         print_tables([Table(title, HEADER, found.rows())], markdown)
     print(found.overall)
     print(f"{found.overall.bits_per_character:.3f} bits per character")
+    write_json_file(found.to_plain(by_kind), json)
 
 
 @app.command(rich_help_panel=PRETRAIN)
