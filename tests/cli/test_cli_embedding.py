@@ -180,8 +180,17 @@ def test_a_model_is_settled_on_ones_own_text(model: Path, tmp_path: Path) -> Non
 def test_convert_refuses_what_a_format_cannot_hold(model: Path, tmp_path: Path) -> None:
     result = run("convert", model, tmp_path / "tf", "--float16")
     assert "needs the native format" in str(result.exception)
-    result = run("convert", model, tmp_path / "tf", "--to", "onnx")
-    assert "--format must be native or bilm-tf" in str(result.exception)
+    assert run("convert", model, tmp_path / "tf", "--to", "onnx").exit_code == 2
+    with pytest.raises(InputError) as refused:
+        command.run_convert(model, tmp_path / "tf", to="onnx", float16=False, settle_on=None)
+    assert "--format must be native or bilm-tf" in str(refused.value)
+
+
+def test_verify_runs_on_a_device(model: Path) -> None:
+    assert run("verify", model, "--device", "cpu").exit_code == 0
+    refused = run("verify", model, "--device", "nowhere")
+    assert isinstance(refused.exception, InputError)
+    assert "device nowhere: cannot be used here" in str(refused.exception)
 
 
 def test_verify_recognises_our_own_vectors_and_rejects_others(model: Path, tmp_path: Path) -> None:

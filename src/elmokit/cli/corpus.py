@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import PRETRAIN, app
+from elmokit.cli.options import Pretokenized
 
 
 @app.command(rich_help_panel=PRETRAIN)
@@ -13,15 +14,13 @@ def prepare(
     texts: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="TEXT",
             help="Files, folders (.txt .gz .xz .bz2 .zst at any depth), - for standard input, or "
             "hf:NAME[,CONFIG][:SPLIT] for a Hugging Face dataset.",
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the corpus to.")],
-    pretokenized: Annotated[
-        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
-    ] = False,
+    pretokenized: Pretokenized = False,
     sentences: Annotated[
         str,
         typer.Option(

@@ -8,7 +8,16 @@ import typer
 from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.model_first import ModelOption, model_and_texts
-from elmokit.cli.options import Device, Model, PrecisionOption, Workers
+from elmokit.cli.options import (
+    Device,
+    Float16,
+    Model,
+    ModelFormat,
+    NativeFloat16,
+    PrecisionOption,
+    Pretokenized,
+    Workers,
+)
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -22,7 +31,7 @@ def embed(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Text files, one sentence per line, plain or compressed (.gz .bz2 .xz .zst); "
             "- is standard input.",
         ),
@@ -37,14 +46,12 @@ def embed(
         ),
     ] = None,
     pretokenized: Annotated[
-        bool, typer.Option("--pretokenized", help="Tokens are separated by spaces already.")
+        bool, typer.Option(help="Tokens are already separated by spaces.")
     ] = False,
     pool: Annotated[
         str | None, typer.Option(help="One vector per sentence: mean, max or ends.")
     ] = None,
-    float16: Annotated[
-        bool, typer.Option("--float16", help="Half the size, rounded to three digits.")
-    ] = False,
+    float16: Float16 = False,
     start: Annotated[
         str, typer.Option(help="Initial LSTM state of every sentence: fresh (zeros) or settled.")
     ] = "fresh",
@@ -72,8 +79,8 @@ def embed(
         bool,
         typer.Option(
             "--resume",
-            help="Keep what is computed beside OUT until it is whole; after a kill, the same "
-            "command continues.",
+            help="Store partial results next to OUT, so that the same command resumes after a "
+            "kill.",
         ),
     ] = False,
     verify_model: Annotated[
@@ -89,8 +96,8 @@ def embed(
         bool,
         typer.Option(
             "--ray",
-            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): INPUT... are Parquet or "
-            "text files, OUT is a folder of Parquet files, one row per text.",
+            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): each INPUT is a Parquet "
+            "or text file, OUT is a folder of Parquet files, one row per text.",
         ),
     ] = False,
     column: Annotated[
@@ -139,7 +146,7 @@ def static(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="[MODEL] TEXT...", help="Files or folders of text; before them, maybe a model."
+            metavar="[MODEL] TEXT", help="Files or folders of text; a model may come before them."
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="OUT.txt, OUT.vec or OUT.bin.")],
@@ -166,9 +173,7 @@ def static(
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="One vector for The, the and THE.")
     ] = False,
-    pretokenized: Annotated[
-        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
-    ] = False,
+    pretokenized: Pretokenized = False,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
     ] = False,
@@ -216,15 +221,15 @@ def info(model: ModelArgument = DEFAULT_MODEL) -> None:
 @app.command(cls=accepting({"--to": "--format"}), rich_help_panel=EMBED)
 def convert(
     model: ModelArgument,
-    out: Annotated[Path, typer.Argument(help="Folder to write.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write.")],
     format: Annotated[
-        str | None,
+        ModelFormat | None,
         typer.Option(
             "--format",
             help="native (safetensors) or bilm-tf (HDF5). Default: the other format.",
         ),
     ] = None,
-    float16: Annotated[bool, typer.Option("--float16", help="Native only: half the size.")] = False,
+    float16: NativeFloat16 = False,
     settle: Annotated[
         str | None,
         typer.Option(
@@ -252,6 +257,7 @@ def verify(
         Path | None,
         typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
+    device: Device = "cpu",
 ) -> None:
     """Compare the files of a model, a corpus or an index with their checksums.
 
@@ -266,7 +272,7 @@ def verify(
     typer.echo(files.line())
     if files.kind != "model":
         return
-    report = check(load(path), expected, sentences)
+    report = check(load(path, device=device), expected, sentences)
     for line in report.lines():
         typer.echo(line)
     if not report.is_good:

@@ -8,8 +8,7 @@ import typer
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import Encoders, analyse
 from elmokit.cli.model_first import ModelOption, model_and_text, model_and_texts
-from elmokit.cli.options import Compute, Model, Output, Picture, Tables, with_groups
-from elmokit.cli.words import Pretokenized
+from elmokit.cli.options import Compute, Model, Output, Picture, Pretokenized, Tables, with_groups
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -22,7 +21,7 @@ def surprisal(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="[MODEL] TEXT...",
+            metavar="[MODEL] TEXT",
             help="Text files, plain or compressed; - is standard input. A blank line ends a "
             "document. A model before them needs a softmax.",
         ),
@@ -39,10 +38,7 @@ def surprisal(
         bool,
         typer.Option("--words", help="One row per word (between spaces) instead of one per token."),
     ] = False,
-    pretokenized: Annotated[
-        bool,
-        typer.Option("--pretokenized", help="One sentence per line, tokens separated by spaces."),
-    ] = False,
+    pretokenized: Pretokenized = False,
     unknown: Annotated[
         bool,
         typer.Option(
@@ -121,11 +117,11 @@ def substitutes(
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def senses(
-    word: Annotated[str, typer.Argument(help="A word form, in any case.")],
+    word: Annotated[str, typer.Argument(metavar="WORD", help="A word form, in any case.")],
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="TEXT",
             help="Files or folders of text; or an index made by `elmokit index`; or a DURel file "
             "of usages (uses.csv).",
         ),
@@ -261,7 +257,9 @@ def induction(
     *,
     data: Wsd,
     half: HalfOption = "test",
-    lemmas: Annotated[int | None, typer.Option(min=1, help="Use fewer, for a quick look.")] = None,
+    lemmas: Annotated[
+        int | None, typer.Option(min=1, help="Use fewer lemmas, for a quick result.")
+    ] = None,
     output: Output,
     compute: Compute,
 ) -> None:
@@ -282,7 +280,9 @@ def induction(
 @analyse.command("substitutes")
 @with_groups
 def score_substitutes(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or path.")] = DEFAULT_MODEL,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Name or path of a model.")
+    ] = DEFAULT_MODEL,
     *,
     data: Wsd,
     half: HalfOption = "test",
@@ -310,7 +310,7 @@ def score_substitutes(
 def pseudo_change(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
     model: Model = DEFAULT_MODEL,
-    words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
+    words: Annotated[int, typer.Option(min=3, help="Number of pseudo-words.")] = 40,
     occurrences: Annotated[int, typer.Option(min=10, help="Occurrences per word and half.")] = 30,
     tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens to read.")] = 1_000_000,
     *,

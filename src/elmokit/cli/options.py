@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -39,6 +39,15 @@ PrecisionOption = Annotated[
         "fastest on this processor.",
     ),
 ]
+Pretokenized = Annotated[
+    bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
+]
+_FLOAT16_HELP = "Store half precision: half the size, rounded to about three digits."
+Float16 = Annotated[bool, typer.Option("--float16", help=_FLOAT16_HELP)]
+NativeFloat16 = Annotated[
+    bool, typer.Option("--float16", help=f"{_FLOAT16_HELP} Native format only.")
+]
+ModelFormat = Literal["native", "bilm-tf"]
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
 ]
@@ -131,7 +140,10 @@ class RunOptions(Group):
     model: Model = DEFAULT_MODEL
     files: Annotated[
         list[str] | None,
-        typer.Option(help="Your own training, development and test file: give it three times."),
+        typer.Option(
+            metavar="FILE",
+            help="Your own training, development and test file: give it three times.",
+        ),
     ] = None
     recipe: Annotated[str, typer.Option(help="Settings of the tasks: cpu or paper.")] = "cpu"
     settings: Annotated[

@@ -13,6 +13,8 @@ from elmokit.cli.options import (
     Device,
     Json,
     Markdown,
+    ModelFormat,
+    NativeFloat16,
     print_json,
     with_groups,
     write_json_file,
@@ -22,18 +24,18 @@ from elmokit.weights.names import DEFAULT_MODEL
 Data = Annotated[Path, typer.Option("--data", help="Folder made by `elmokit prepare`.")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
+    typer.Option(
+        "--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe; may be repeated."
+    ),
 ]
-Model = Annotated[
-    str,
-    typer.Argument(help="A model's name or path."),
-]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name or path of a model.")]
 
 
 @app.command(rich_help_panel=PRETRAIN)
 def train(
     recipe: Annotated[
-        str | None, typer.Argument(help="tiny, small, original, or a .toml file.")
+        str | None,
+        typer.Argument(metavar="RECIPE", help="tiny, small, original, or a .toml file."),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder made by `elmokit prepare`.")
@@ -150,25 +152,23 @@ def predict(
 
 @app.command(rich_help_panel=PRETRAIN)
 def export(
-    run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
-    out: Annotated[Path, typer.Argument(help="Folder for the model.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a training run.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the model.")],
     format: Annotated[
-        Literal["native", "bilm-tf"],
+        ModelFormat,
         typer.Option("--format", help="native (safetensors) or bilm-tf (HDF5)."),
     ] = "native",
     to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
     which: Annotated[
         Literal["best", "latest"], typer.Option("--which", help="Which checkpoint to export.")
     ] = "best",
-    float16: Annotated[
-        bool, typer.Option("--float16", help="Store half precision (native only).")
-    ] = False,
+    float16: NativeFloat16 = False,
     card: Annotated[
         list[str] | None,
         typer.Option(
             "--card",
             metavar="NAME=TEXT",
-            help="A fact to store with the model: licence, corpus ...",
+            help="A fact to store with the model: licence, corpus ...; may be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -187,7 +187,8 @@ def plot(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folder of a training run, or its log.jsonl; add the runs that continued it."
+            metavar="RUN",
+            help="Folder of a training run, or its log.jsonl; add the runs that continued it.",
         ),
     ],
     out: Annotated[

@@ -18,7 +18,7 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help="Names or paths of models, or NAME=PATH; the first is the default. "
             "Default: en-small.",
         ),
@@ -39,7 +39,10 @@ def serve(
     ] = None,
     cors_origin: Annotated[
         list[str] | None,
-        typer.Option(help="Allow web pages of this origin to call the server; may be repeated."),
+        typer.Option(
+            metavar="ORIGIN",
+            help="Allow web pages of this origin to call the server; may be repeated.",
+        ),
     ] = None,
     body_mb: Annotated[int, typer.Option(min=1, help="Largest request, in MB.")] = 4,
     request_tokens: Annotated[

@@ -19,7 +19,9 @@ task_app = typer.Typer(
 )
 app.add_typer(task_app, name="task", rich_help_panel=ANALYSE)
 
-Folder = Annotated[Path, typer.Argument(help="A folder that task train has written.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="A folder that task train has written.")
+]
 ItsModel = Annotated[
     str | None,
     typer.Option(
@@ -34,9 +36,16 @@ OldModel = Annotated[str | None, typer.Option("--elmo", hidden=True)]
 
 @task_app.command()
 def train(
-    name: Annotated[str, typer.Argument(help="ner, sentiment, entailment, srl, coref or squad.")],
-    train: Annotated[list[Path], typer.Option(help="Training file; may be repeated.")],
-    dev: Annotated[list[Path], typer.Option(help="Development file, used for early stopping.")],
+    name: Annotated[
+        str, typer.Argument(metavar="TASK", help="ner, sentiment, entailment, srl, coref or squad.")
+    ],
+    train: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Training file; may be repeated.")
+    ],
+    dev: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="Development file, for early stopping; may be repeated."),
+    ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder for the run; an interrupted run resumes.")
     ],
@@ -66,7 +75,9 @@ def train(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Change one setting: TABLE.NAME=VALUE, as in fit.batch_size=16."
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Change a setting, as in fit.batch_size=16; may be repeated.",
         ),
     ] = None,
     cache: Annotated[
@@ -109,7 +120,12 @@ def train(
 @task_app.command(cls=JsonMayStandAlone)
 def eval(
     folder: Folder,
-    test: Annotated[list[Path], typer.Option(help="Labelled file in the format of the task.")],
+    test: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE", help="Labelled file in the format of the task; may be repeated."
+        ),
+    ],
     model: ItsModel = None,
     json: Json = None,
     device: Device = "cpu",
@@ -129,7 +145,9 @@ def eval(
 @task_app.command(cls=JsonMayStandAlone)
 def predict(
     folder: Folder,
-    file: Annotated[str, typer.Argument(help="Text file, or - for standard input.")] = "-",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Text file, or - for standard input.")
+    ] = "-",
     model: ItsModel = None,
     json: Annotated[
         Path | None,

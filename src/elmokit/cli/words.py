@@ -8,7 +8,16 @@ import typer
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import analyse
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Compute, Markdown, Model, Output, Tables, Workers, with_groups
+from elmokit.cli.options import (
+    Compute,
+    Markdown,
+    Model,
+    Output,
+    Pretokenized,
+    Tables,
+    Workers,
+    with_groups,
+)
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -23,9 +32,6 @@ Encoder = Annotated[
 ]
 Static = Annotated[
     Path | None, typer.Option(help="Static vectors (GloVe or word2vec) to compare with.")
-]
-Pretokenized = Annotated[
-    bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
 ]
 FORMER_PICTURE = {"-o": "--picture", "--out": "--picture"}
 
@@ -52,7 +58,7 @@ def demo(
     print_tables(demo_tables(result), markdown)
     if can_draw():
         write_picture(demo_picture(result), picture)
-        typer.echo(f"A picture of it: {picture}")
+        typer.echo(f"wrote {picture}")
     else:
         typer.echo("For the picture install matplotlib:  pip install 'elmokit[plot]'")
 
@@ -62,9 +68,13 @@ def demo(
 def compare(
     word: Annotated[
         str,
-        typer.Argument(help="A word of each sentence, marked as *word* if it occurs twice."),
+        typer.Argument(
+            metavar="WORD", help="A word of each sentence, marked as *word* if it occurs twice."
+        ),
     ],
-    sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
+    sentences: Annotated[
+        list[str], typer.Argument(metavar="SENTENCE", help="Two sentences or more.")
+    ],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,
     *,
@@ -88,7 +98,7 @@ def compare(
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def index(
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Files or folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the index to.")],
     model: Encoder = DEFAULT_MODEL,
     layers: Annotated[
@@ -146,9 +156,14 @@ def parse_layers(text: str) -> list[int] | None:
 @app.command(cls=accepting({"--count": "--top"}), rich_help_panel=WORDS)
 @with_groups
 def neighbours(
-    index: Annotated[Path, typer.Argument(help="Folder written by `elmokit index`.")],
+    index: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="Folder written by `elmokit index`.")
+    ],
     sentence: Annotated[
-        str, typer.Argument(help="A sentence with one word marked: 'a spectacular *play*'.")
+        str,
+        typer.Argument(
+            metavar="SENTENCE", help="A sentence with one word marked: 'a spectacular *play*'."
+        ),
     ],
     model: Encoder = DEFAULT_MODEL,
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
@@ -171,13 +186,18 @@ def neighbours(
 @with_groups
 def occurrences(
     word: Annotated[
-        str, typer.Argument(help="A word form, in any case: play (plays is another form).")
+        str,
+        typer.Argument(
+            metavar="WORD", help="A word form, in any case: play (plays is another form)."
+        ),
     ],
     data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
     model: Encoder = DEFAULT_MODEL,
     text: Annotated[
         list[str] | None,
-        typer.Option(help="More text with the word, drawn in grey; may be repeated."),
+        typer.Option(
+            metavar="TEXT", help="More text with the word, drawn in grey; may be repeated."
+        ),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="Layer to draw. Default: the top.")] = None,
     *,
