@@ -92,7 +92,9 @@ def two_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--pretokenized", "--heldout", "0.2", "--workers", "1", "--vocabulary", SHIPPED,
     )  # fmt: skip
     assert "warning: only" in said and "tokens are held out" in said
-    assert f"elmokit train tiny --data {folder / 'data'}" in said
+    assert f"elmokit finetune {SHIPPED} --data {folder / 'data'} -o MODEL" in said
+    assert f"elmokit perplexity {SHIPPED} --data {folder / 'data'}" in said
+    assert "elmokit train" not in said
     return folder / "data"
 
 

@@ -79,4 +79,16 @@ def prepare(
     for line in report.lines():
         typer.echo(line)
     typer.echo(f"wrote {out}", err=True)
-    typer.echo(f"next:  elmokit train tiny --data {out} -o RUN", err=True)
+    typer.echo(f"next:  {_next_commands(out, vocabulary)}", err=True)
+
+
+def _next_commands(out: Path, vocabulary: str | None) -> str:
+    """What to do with the corpus; one with the vocabulary of a model is meant for that model."""
+    from elmokit.pretrain.corpus.prepare import is_file_of_words
+
+    if vocabulary is None or is_file_of_words(vocabulary):
+        return f"elmokit train tiny --data {out} -o RUN"
+    return (
+        f"elmokit finetune {vocabulary} --data {out} -o MODEL  and  "
+        f"elmokit perplexity {vocabulary} --data {out}"
+    )
