@@ -158,6 +158,15 @@ def test_sense_separation_and_its_former_name_refuse_too_little_text(  # type: i
         assert "ask for fewer occurrences per sense" in complaint
 
 
+def test_a_report_without_sections_says_so(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path / "report"
+    status, out, _ = run(
+        "report", "-o", folder, "-m", tiny_elmo, "--data", tmp_path / "none", "--only", "uses"
+    )
+    assert status == 0
+    assert out.splitlines()[-1] == f"{folder / 'report.html'}: no sections"
+
+
 def test_sections_of_a_report_may_be_repeated(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     status, out, _ = run(
         "report", "-o", tmp_path / "report", "-m", tiny_elmo, "--data", tmp_path,

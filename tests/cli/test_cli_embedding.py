@@ -103,10 +103,12 @@ def test_proteins_are_summed_under_their_ids(model: Path, tmp_path: Path) -> Non
     [
         (["none.txt", "-o", "out.h5"], "none.txt: there is no such file"),
         (["-", "-o", "out.doc"], "must end in one of"),
-        (["-", "-o", "out.h5", "--layers", "3"], "layers 0 to 2"),
+        (["-", "-o", "out.h5", "--layers", "3"], "--layers 3: the model has layers 0 to 2"),
+        (["-", "-o", "out.h5", "--layers", "0,-4"], "--layers -4: the model has layers 0 to 2"),
         (["-", "-o", "out.h5", "--layers", "best"], "--layers must be"),
         (["-", "-o", "out.h5", "--pool", "sum"], "mean, max or ends"),
         (["-", "-o", "out.h5", "--start", "hot"], "start must be fresh"),
+        (["-", "-o", "out.h5", "--start", "carried"], "--start must be fresh or settled, got 'c"),
     ],
 )
 def test_bad_options_are_one_sentence_and_write_nothing(
