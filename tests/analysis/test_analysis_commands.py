@@ -32,6 +32,8 @@ def test_demo_prints_tables_and_draws(run, tiny_elmo: Path, tmp_path: Path) -> N
     status, out, _ = run("demo", "-m", tiny_elmo, "-o", tmp_path / "demo.png")
     assert status == 0
     assert out.count("| two senses: ") == 2
+    assert out.count("other sentences with this sense: ") == 4
+    assert out.splitlines()[-1] == f"wrote {tmp_path / 'demo.png'}"
     assert (tmp_path / "demo.png").exists()
 
 

@@ -44,7 +44,9 @@ def prepare(
             "a small corpus and of small kinds of text; at most about 500,000 tokens."
         ),
     ] = None,
-    max_types: Annotated[int, typer.Option(help="Distinct words kept as inputs.")] = 4_000_000,
+    max_types: Annotated[
+        int, typer.Option(help="Maximum number of distinct words kept as inputs.")
+    ] = 4_000_000,
     max_sentence_tokens: Annotated[int, typer.Option(help="Longer sentences are cut.")] = 400,
     shuffle: Annotated[bool, typer.Option(help="Put the documents in a random order.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of --shuffle.")] = 0,

@@ -53,7 +53,11 @@ def embed(
     ] = None,
     float16: Float16 = False,
     start: Annotated[
-        str, typer.Option(help="Initial LSTM state of every sentence: fresh (zeros) or settled.")
+        str,
+        typer.Option(
+            metavar="fresh|settled",
+            help="Initial LSTM state of every sentence: zeros, or the model's warm start.",
+        ),
     ] = "fresh",
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens per batch; limits the memory.", min=1)
@@ -74,7 +78,9 @@ def embed(
     id_field: Annotated[
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
-    split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
+    split_char: Annotated[
+        str, typer.Option(help="Separator of the fields of a FASTA header.")
+    ] = "|",
     resume: Annotated[
         bool,
         typer.Option(
@@ -158,9 +164,11 @@ def static(
             "which knows no context and is much faster."
         ),
     ] = "average",
-    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out words that occur less often.")
+    ] = 5,
     max_words: Annotated[
-        int | None, typer.Option(min=1, help="Keep only the commonest words.")
+        int | None, typer.Option(min=1, help="Keep only this many words, the most frequent.")
     ] = None,
     occurrences: Annotated[
         int | None,
@@ -175,7 +183,8 @@ def static(
     ] = False,
     pretokenized: Pretokenized = False,
     no_header: Annotated[
-        bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
+        bool,
+        typer.Option("--no-header", help="Write text without a header line, as in GloVe's files."),
     ] = False,
     device: Device = "cpu",
     precision: PrecisionOption = "float32",

@@ -192,7 +192,7 @@ def change(
     layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
     measure: Annotated[
         Literal["excess", "apd", "prt", "mean", "jsd"],
-        typer.Option(help="Measure that ranks the words; excess is APD above its floor."),
+        typer.Option(help="Measure that ranks the words; excess: APD minus that of random halves."),
     ] = "excess",
     min_count: Annotated[
         int, typer.Option(min=10, help="Without targets: minimum frequency in both corpora.")
@@ -204,7 +204,9 @@ def change(
         int | None, typer.Option(min=1, help="Read at most this many tokens of each corpus.")
     ] = None,
     pages: Annotated[int, typer.Option(min=0, help="Number of word pages to write.")] = 50,
-    language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
+    language: Annotated[
+        str, typer.Option(help="Language, as in the names of the answer files.")
+    ] = "english",
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 20,
     pretokenized: Pretokenized = False,
     *,

@@ -50,14 +50,15 @@ def serve(
     ] = 16_384,
     text_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens per sentence.")] = 2_048,
     queue_tokens: Annotated[
-        int, typer.Option(min=1, help="Maximum tokens waiting; beyond it clients get 429.")
+        int,
+        typer.Option(min=1, help="Maximum tokens in the queue; beyond it, clients get status 429."),
     ] = 32_768,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens computed at once.")] = 8_192,
     wait_ms: Annotated[
         float, typer.Option(min=0, help="How long an idle model waits for more requests.")
     ] = 2.0,
     queue_seconds: Annotated[
-        float, typer.Option(min=1, help="A request that has waited longer gets 429.")
+        float, typer.Option(min=1, help="A request that has waited longer gets status 429.")
     ] = 10.0,
     drain_seconds: Annotated[
         float,

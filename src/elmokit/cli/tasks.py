@@ -153,7 +153,7 @@ def predict(
         Path | None,
         typer.Option(
             "--json",
-            help="Also write the predictions as JSON lines; - prints them instead of text.",
+            help="Also write the predictions as JSON lines; - prints JSON instead of text.",
         ),
     ] = None,
     labelled: Annotated[

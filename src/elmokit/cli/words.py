@@ -69,7 +69,8 @@ def compare(
     word: Annotated[
         str,
         typer.Argument(
-            metavar="WORD", help="A word of each sentence, marked as *word* if it occurs twice."
+            metavar="WORD",
+            help="A word of every sentence; mark one as *word* where it occurs twice.",
         ),
     ],
     sentences: Annotated[

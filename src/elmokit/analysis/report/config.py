@@ -182,7 +182,9 @@ class ReportConfig:
     ] = ()
     seeds: Annotated[
         int | None,
-        Setting(("--seeds",), help="Number of seeds elsewhere. Default: depends on the task."),
+        Setting(
+            ("--seeds",), help="Number of seeds in the other tables. Default: depends on the task."
+        ),
     ] = None
     max_minutes: Annotated[
         float,
