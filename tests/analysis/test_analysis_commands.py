@@ -32,6 +32,8 @@ def test_demo_prints_tables_and_draws(run, tiny_elmo: Path, tmp_path: Path) -> N
     status, out, _ = run("demo", "-m", tiny_elmo, "-o", tmp_path / "demo.png")
     assert status == 0
     assert out.count("| two senses: ") == 2
+    assert out.count("other sentences with this sense: ") == 4
+    assert out.splitlines()[-1] == f"wrote {tmp_path / 'demo.png'}"
     assert (tmp_path / "demo.png").exists()
 
 
@@ -162,6 +164,15 @@ def test_sense_separation_and_its_former_name_refuse_too_little_text(  # type: i
         status, _, complaint = run("analyse", name, tiny_elmo, "--data", wsd)
         assert status == 1
         assert "ask for fewer occurrences per sense" in complaint
+
+
+def test_a_report_without_sections_says_so(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path / "report"
+    status, out, _ = run(
+        "report", "-o", folder, "-m", tiny_elmo, "--data", tmp_path / "none", "--only", "uses"
+    )
+    assert status == 0
+    assert out.splitlines()[-1] == f"{folder / 'report.html'}: no sections"
 
 
 def test_sections_of_a_report_may_be_repeated(run, tiny_elmo: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

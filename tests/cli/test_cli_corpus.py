@@ -20,7 +20,7 @@ def test_prepare_reads_standard_input_and_reports(tmp_path: Path) -> None:
         "--vocabulary-size", "5", text="A cat sat. It left.\n\nA dog ran.\n",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    assert "vocabulary: 5 words" in result.stdout
+    assert "vocabulary: 5 of 11 distinct words" in result.stdout
     corpus = Corpus.open(tmp_path / "data")
     assert corpus.train.num_sentences + corpus.heldout.num_sentences == 3
 

@@ -103,7 +103,8 @@ def test_proteins_are_summed_under_their_ids(model: Path, tmp_path: Path) -> Non
     [
         (["none.txt", "-o", "out.h5"], "none.txt: there is no such file"),
         (["-", "-o", "out.doc"], "must end in one of"),
-        (["-", "-o", "out.h5", "--layers", "3"], "layers 0 to 2"),
+        (["-", "-o", "out.h5", "--layers", "3"], "--layers 3: the model has layers 0 to 2"),
+        (["-", "-o", "out.h5", "--layers", "0,-4"], "--layers -4: the model has layers 0 to 2"),
         (["-", "-o", "out.h5", "--layers", "best"], "--layers must be"),
         (["-", "-o", "out.h5", "--pool", "sum"], "mean, max or ends"),
         (["-", "-o", "out.h5", "--start", "hot"], "start must be fresh"),
@@ -111,6 +112,7 @@ def test_proteins_are_summed_under_their_ids(model: Path, tmp_path: Path) -> Non
         (["t.parquet", "-o", "out"], "add it and give -o a folder"),
         (["-", "-o", "out.h5", "--column", "body"], "--column body has no effect without --ray"),
         (["-", "-o", "out.h5", "--workers", "3"], "--workers 3 has no effect without --ray"),
+        (["-", "-o", "out.h5", "--start", "carried"], "--start must be fresh or settled, got 'c"),
     ],
 )
 def test_bad_options_are_one_sentence_and_write_nothing(
@@ -184,8 +186,17 @@ def test_a_model_is_settled_on_ones_own_text(model: Path, tmp_path: Path) -> Non
 def test_convert_refuses_what_a_format_cannot_hold(model: Path, tmp_path: Path) -> None:
     result = run("convert", model, tmp_path / "tf", "--float16")
     assert "needs the native format" in str(result.exception)
-    result = run("convert", model, tmp_path / "tf", "--to", "onnx")
-    assert "--format must be native or bilm-tf" in str(result.exception)
+    assert run("convert", model, tmp_path / "tf", "--to", "onnx").exit_code == 2
+    with pytest.raises(InputError) as refused:
+        command.run_convert(model, tmp_path / "tf", to="onnx", float16=False, settle_on=None)
+    assert "--format must be native or bilm-tf" in str(refused.value)
+
+
+def test_verify_runs_on_a_device(model: Path) -> None:
+    assert run("verify", model, "--device", "cpu").exit_code == 0
+    refused = run("verify", model, "--device", "nowhere")
+    assert isinstance(refused.exception, InputError)
+    assert "device nowhere: cannot be used here" in str(refused.exception)
 
 
 def test_verify_recognises_our_own_vectors_and_rejects_others(model: Path, tmp_path: Path) -> None:

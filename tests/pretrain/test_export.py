@@ -10,12 +10,19 @@ from tiny_corpus import tiny_recipe, write_sentences
 
 import elmokit
 from elmokit.errors import InputError
+from elmokit.figures import new_figure
 from elmokit.pretrain.config import recipe_from_plain
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.pretrain.export import export, first_sentences, read_trained
 from elmokit.pretrain.finetune import finetune
-from elmokit.pretrain.plot import by_text, joined_logs, plot_runs
+from elmokit.pretrain.plot import (
+    _draw_loss,
+    by_text,
+    joined_logs,
+    plot_runs,
+    token_unit,
+)
 from elmokit.pretrain.predict import predict
 from elmokit.pretrain.training.run import train
 from elmokit.weights.load import load_pretrained
@@ -157,6 +164,24 @@ def test_a_run_is_drawn(run: Path, tmp_path: Path) -> None:
     assert dict(matplotlib.rcParams) == before, "the user's settings and backend"
     with pytest.raises(InputError, match=r"cannot draw a \.xyz"):
         plot_runs([run], tmp_path / "curve.xyz")
+
+
+@pytest.mark.parametrize(("tokens", "name"), [(7_680, "thousand"), (23_500_000, "million")])
+def test_the_legend_is_below_the_curves_and_ticks_are_few(tokens: int, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    loss, rate = {"forward_loss": 5.0, "backward_loss": 6.0}, {"learning_rate": 0.1}
+    training = [{"tokens": tokens * n // 9, **loss, **rate} for n in range(1, 10)]
+    unit = token_unit(training)
+    assert unit.name == f"{name} tokens"
+    with new_figure(11, 4.2) as figure:
+        axes = figure.subplots()
+        _draw_loss(axes, training, unit)
+        figure.canvas.draw()
+        assert axes.get_legend().get_window_extent().y1 < axes.get_window_extent().y0
+        assert len(axes.get_legend().get_texts()) == 3
+        assert len(axes.get_xticks()) <= 8  # two of them lie outside the axes
+        low, high = axes.get_xlim()
+        assert 2 <= len([tick for tick in axes.get_xticks() if low <= tick <= high]) <= 6
 
 
 def test_runs_that_went_on_count_tokens_from_the_first(tmp_path: Path) -> None:

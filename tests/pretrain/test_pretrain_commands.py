@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from elmokit.cli import app, corpus, pretrain
 from elmokit.errors import InputError
+from elmokit.pretrain.config import read_recipe
 
 RECIPE = """
 [lstm]
@@ -91,7 +92,9 @@ def two_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--pretokenized", "--heldout", "0.2", "--workers", "1", "--vocabulary", SHIPPED,
     )  # fmt: skip
     assert "warning: only" in said and "tokens are held out" in said
-    assert f"elmokit train tiny --data {folder / 'data'}" in said
+    assert f"elmokit finetune {SHIPPED} --data {folder / 'data'} -o MODEL" in said
+    assert f"elmokit perplexity {SHIPPED} --data {folder / 'data'}" in said
+    assert "elmokit train" not in said
     return folder / "data"
 
 
@@ -107,6 +110,27 @@ def test_perplexity_is_told_by_kind_of_text(two_kinds: Path) -> None:
     assert parts == plain["all"]["predictions"]
     short = elmokit("perplexity", "--data", two_kinds, "--json", "--all", "--max-tokens", 40)
     assert json.loads(short)["all"]["predictions"] < parts
+
+
+def test_a_wrong_setting_is_blamed_on_who_made_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^--set \[train\]: unknown setting 'nonsense'"):
+        read_recipe("tiny", ["train.nonsense=3"])
+    with pytest.raises(InputError, match=r"^--set \[train\]: .*batch_size"):
+        read_recipe("tiny", ["train.batch_size=0"])
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("[train]\nnonsense = 3\n")
+    with pytest.raises(InputError, match=r"wrong\.toml \[train\]: unknown setting 'nonsense'"):
+        read_recipe(wrong, ["train.seed=2"])
+    assert read_recipe("tiny", ["train.seed=7"]).train.seed == 7
+
+
+def test_json_of_perplexity_is_a_path_or_printed(two_kinds: Path, tmp_path: Path) -> None:
+    command = ("perplexity", "--data", two_kinds, "--max-tokens", 40)
+    out = tmp_path / "out.json"
+    assert "bits per character" in elmokit(*command, "--json", out)
+    assert json.loads(out.read_text()) == json.loads(elmokit(*command, "--json", "-"))
+    flag = elmokit("perplexity", "--json", SHIPPED, *command[1:])
+    assert json.loads(flag) == json.loads(out.read_text())
 
 
 def test_another_vocabulary_is_refused_with_what_to_do(tiny_data: Path) -> None:

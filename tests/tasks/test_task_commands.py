@@ -12,9 +12,11 @@ from small_task_files import CASES, entity_file, sentiment_file
 from tiny_model import tiny_pretrained
 from typer.testing import CliRunner
 
+import elmokit
 from elmokit.cli import app, tasks
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.tasks import run_folder
 from elmokit.tasks.data.entities import Entity
 from elmokit.tasks.data.squad import Answer, Passage, QaExample
 from elmokit.tasks.run import (
@@ -28,6 +30,8 @@ from elmokit.tasks.run import (
     read_examples,
     train_task,
 )
+from elmokit.tasks.run_folder import describe_run
+from elmokit.weights import names
 
 SMALL = [*CASES["ner"][1], "fit.max_epochs=2", "elmo.dropout=0.0"]
 assert tasks.task_app  # imported for its commands
@@ -86,6 +90,60 @@ def test_predict_brackets_entities_and_speaks_json(trained: Path) -> None:
     for line, row in zip(shown.stdout.splitlines(), lines, strict=True):
         for entity in row["entities"]:
             assert f"[{entity['text']} {entity['label']}]" in line
+
+
+def test_json_is_a_path_everywhere(trained: Path, entities: Path, tmp_path: Path) -> None:
+    def run(*words: object) -> str:
+        command = ["task", *map(str, words)]
+        result = CliRunner().invoke(app, command, input="Ann saw Rome .\n")
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    scores, rows = tmp_path / "scores.json", tmp_path / "rows.jsonl"
+    test = ("--test", entities)
+    assert "F1" in run("eval", trained, *test, "--json", scores)
+    printed = run("eval", trained, *test, "--json", "-")
+    assert json.loads(scores.read_text()) == json.loads(printed)
+    assert run("eval", "--json", trained, *test) == printed  # the flag of former versions
+
+    assert run("predict", trained, "-", "--json", rows) == run("predict", trained, "-")
+    lines = run("predict", trained, "-", "--json")
+    assert json.loads(lines)["tokens"] == ["Ann", "saw", "Rome", "."]
+    assert rows.read_text() == lines
+    assert run("predict", trained, "--json", "-") == lines  # the flag, before FILE
+    assert run("predict", "--json", trained, "-") == lines
+
+
+def test_a_model_that_is_gone_is_named_with_the_cure(trained: Path, tmp_path: Path) -> None:
+    run = moved_run(trained, tmp_path, "/old/venv/models/gone")
+    with pytest.raises(InputError, match=r"run: its ELMo model .*/gone: .*; give it with --model"):
+        load_task(run)
+
+
+def test_a_shipped_model_is_found_in_another_installation(
+    trained: Path, tiny_elmo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_elmo_folder, tmp_path / "shipped" / "en-tiny")
+    for module in (names, run_folder):
+        monkeypatch.setattr(module, "SHIPPED_MODELS", tmp_path / "shipped")
+    shipped = elmokit.load("en-tiny")
+    described = describe_run(configured("ner", None, []), [], shipped, "float32", [])
+    assert described["elmo"]["source"] == "en-tiny"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en-tiny").mkdir()  # not what the name stands for
+    for source in ("en-tiny", "/old/venv/lib/elmokit/models/en-tiny"):
+        run = moved_run(trained, tmp_path / source.replace("/", "-"), source)
+        assert load_task(run).elmo == str(tmp_path / "shipped" / "en-tiny")
+
+
+def moved_run(trained: Path, folder: Path, source: str) -> Path:
+    """A copy of a run whose task.json names its ELMo model in another way."""
+    run = folder / "run"
+    shutil.copytree(trained, run)
+    facts = json.loads((run / "task.json").read_text())
+    facts["elmo"]["source"] = source
+    (run / "task.json").write_text(json.dumps(facts))
+    return run
 
 
 def test_blank_lines_keep_their_place(trained: Path) -> None:

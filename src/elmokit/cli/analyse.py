@@ -24,7 +24,7 @@ app.add_typer(analyse, name="analyse", no_args_is_help=True, rich_help_panel=ANA
 Encoders = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="MODEL...",
+        metavar="MODEL",
         help="Names or paths of models; each becomes rows of the table. Also carried:MODEL, "
         "untrained:MODEL[:SEED], mean:MODEL, plus-mean:MODEL, static:VECTORS and "
         f"cove:STATE_DICT,VECTORS. Default: {DEFAULT_MODEL}.",
@@ -40,7 +40,7 @@ Cache = Annotated[
 ]
 Tasks = Annotated[
     list[str],
-    typer.Argument(metavar="TASK...", help="ner, sentiment, entailment, srl, coref or squad."),
+    typer.Argument(metavar="TASK", help="ner, sentiment, entailment, srl, coref or squad."),
 ]
 FORMER_CACHE = {"--keep": "--cache"}
 
@@ -142,7 +142,7 @@ def perplexity(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help=f"Names or paths of models that have a softmax. Default: {DEFAULT_MODEL}.",
             show_default=False,
         ),
@@ -169,7 +169,7 @@ def perplexity(
 @with_groups
 def tasks(
     tasks: Annotated[
-        list[str] | None, typer.Argument(help="Which tasks. Default: all six.", metavar="TASK...")
+        list[str] | None, typer.Argument(help="Which tasks. Default: all six.", metavar="TASK")
     ] = None,
     *,
     runs: RunOptions,
@@ -221,7 +221,7 @@ def efficiency(
     runs: RunOptions,
     shares: Annotated[
         str, typer.Option(help="Shares of the training data, in percent.")
-    ] = "0.1,1,10,100",
+    ] = "1,10,100",
     pictures: Annotated[
         Path | None, typer.Option(help="Also draw the curves, into this folder.")
     ] = None,
@@ -250,7 +250,8 @@ def efficiency(
 @with_groups
 def mixes(
     folders: Annotated[
-        list[Path], typer.Argument(help="Folders of runs of `analyse`, or of `task train`.")
+        list[Path],
+        typer.Argument(metavar="FOLDER", help="Folders of runs of `analyse`, or of `task train`."),
     ],
     variant: Annotated[
         str, typer.Option(help="Which runs of `analyse` to read: input + output, elmo ...")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from elmokit.cli import PRETRAIN, app
+from elmokit.cli.options import Pretokenized
 
 
 @app.command(rich_help_panel=PRETRAIN)
@@ -13,15 +14,13 @@ def prepare(
     texts: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="TEXT",
             help="Files, folders (.txt .gz .xz .bz2 .zst at any depth), - for standard input, or "
             "hf:NAME[,CONFIG][:SPLIT] for a Hugging Face dataset.",
         ),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the corpus to.")],
-    pretokenized: Annotated[
-        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
-    ] = False,
+    pretokenized: Pretokenized = False,
     sentences: Annotated[
         str,
         typer.Option(
@@ -45,7 +44,9 @@ def prepare(
             "a small corpus and of small kinds of text; at most about 500,000 tokens."
         ),
     ] = None,
-    max_types: Annotated[int, typer.Option(help="Distinct words kept as inputs.")] = 4_000_000,
+    max_types: Annotated[
+        int, typer.Option(help="Maximum number of distinct words kept as inputs.")
+    ] = 4_000_000,
     max_sentence_tokens: Annotated[int, typer.Option(help="Longer sentences are cut.")] = 400,
     shuffle: Annotated[bool, typer.Option(help="Put the documents in a random order.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of --shuffle.")] = 0,
@@ -80,4 +81,16 @@ def prepare(
     for line in report.lines():
         typer.echo(line)
     typer.echo(f"wrote {out}", err=True)
-    typer.echo(f"next:  elmokit train tiny --data {out} -o RUN", err=True)
+    typer.echo(f"next:  {_next_commands(out, vocabulary)}", err=True)
+
+
+def _next_commands(out: Path, vocabulary: str | None) -> str:
+    """What to do with the corpus; one with the vocabulary of a model is meant for that model."""
+    from elmokit.pretrain.corpus.prepare import is_file_of_words
+
+    if vocabulary is None or is_file_of_words(vocabulary):
+        return f"elmokit train tiny --data {out} -o RUN"
+    return (
+        f"elmokit finetune {vocabulary} --data {out} -o MODEL  and  "
+        f"elmokit perplexity {vocabulary} --data {out}"
+    )

@@ -7,7 +7,18 @@ import typer
 
 from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device, Model, PrecisionOption, Workers, require_ray
+from elmokit.cli.model_first import ModelOption, model_and_texts
+from elmokit.cli.options import (
+    Device,
+    Float16,
+    Model,
+    ModelFormat,
+    NativeFloat16,
+    PrecisionOption,
+    Pretokenized,
+    Workers,
+    require_ray,
+)
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -21,7 +32,7 @@ def embed(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Text files, one sentence per line, plain or compressed (.gz .bz2 .xz .zst); "
             "- is standard input.",
         ),
@@ -36,16 +47,18 @@ def embed(
         ),
     ] = None,
     pretokenized: Annotated[
-        bool, typer.Option("--pretokenized", help="Tokens are separated by spaces already.")
+        bool, typer.Option(help="Tokens are already separated by spaces.")
     ] = False,
     pool: Annotated[
         str | None, typer.Option(help="One vector per sentence: mean, max or ends.")
     ] = None,
-    float16: Annotated[
-        bool, typer.Option("--float16", help="Half the size, rounded to three digits.")
-    ] = False,
+    float16: Float16 = False,
     start: Annotated[
-        str, typer.Option(help="Initial LSTM state of every sentence: fresh (zeros) or settled.")
+        str,
+        typer.Option(
+            metavar="fresh|settled",
+            help="Initial LSTM state of every sentence: zeros, or the model's warm start.",
+        ),
     ] = "fresh",
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens per batch; limits the memory.", min=1)
@@ -66,13 +79,15 @@ def embed(
     id_field: Annotated[
         int, typer.Option("--id", help="Field of a FASTA header to use as key; -1: all of it.")
     ] = 1,
-    split_char: Annotated[str, typer.Option(help="Separator of these fields.")] = "|",
+    split_char: Annotated[
+        str, typer.Option(help="Separator of the fields of a FASTA header.")
+    ] = "|",
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="Keep what is computed beside OUT until it is whole; after a kill, the same "
-            "command continues.",
+            help="Store partial results next to OUT, so that the same command resumes after a "
+            "kill.",
         ),
     ] = False,
     verify_model: Annotated[
@@ -88,8 +103,8 @@ def embed(
         bool,
         typer.Option(
             "--ray",
-            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): INPUT... are Parquet or "
-            "text files, OUT is a folder of Parquet files, one row per text.",
+            help="Run on a Ray cluster (RAY_ADDRESS, else this machine): each INPUT is a Parquet "
+            "or text file, OUT is a folder of Parquet files, one row per text.",
         ),
     ] = False,
     column: Annotated[
@@ -141,9 +156,14 @@ def embed(
 
 @app.command(rich_help_panel=EMBED)
 def static(
-    model: ModelArgument,
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL] TEXT", help="Files or folders of text; a model may come before them."
+        ),
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="OUT.txt, OUT.vec or OUT.bin.")],
+    model: ModelOption = None,
     layers: Annotated[
         str,
         typer.Option(
@@ -151,9 +171,11 @@ def static(
             "which knows no context and is much faster."
         ),
     ] = "average",
-    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out words that occur less often.")
+    ] = 5,
     max_words: Annotated[
-        int | None, typer.Option(min=1, help="Keep only the commonest words.")
+        int | None, typer.Option(min=1, help="Keep only this many words, the most frequent.")
     ] = None,
     occurrences: Annotated[
         int | None,
@@ -166,11 +188,10 @@ def static(
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="One vector for The, the and THE.")
     ] = False,
-    pretokenized: Annotated[
-        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
-    ] = False,
+    pretokenized: Pretokenized = False,
     no_header: Annotated[
-        bool, typer.Option("--no-header", help="Text without the line of sizes, as GloVe's.")
+        bool,
+        typer.Option("--no-header", help="Write text without a header line, as in GloVe's files."),
     ] = False,
     device: Device = "cpu",
     precision: PrecisionOption = "float32",
@@ -182,8 +203,9 @@ def static(
     """
     from elmokit.integrations.word2vec import StaticOptions, run_static
 
+    name, texts = model_and_texts(words, model)
     summary = run_static(
-        model,
+        name,
         texts,
         out,
         StaticOptions(
@@ -215,15 +237,15 @@ def info(model: ModelArgument = DEFAULT_MODEL) -> None:
 @app.command(cls=accepting({"--to": "--format"}), rich_help_panel=EMBED)
 def convert(
     model: ModelArgument,
-    out: Annotated[Path, typer.Argument(help="Folder to write.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write.")],
     format: Annotated[
-        str | None,
+        ModelFormat | None,
         typer.Option(
             "--format",
             help="native (safetensors) or bilm-tf (HDF5). Default: the other format.",
         ),
     ] = None,
-    float16: Annotated[bool, typer.Option("--float16", help="Native only: half the size.")] = False,
+    float16: NativeFloat16 = False,
     settle: Annotated[
         str | None,
         typer.Option(
@@ -251,6 +273,7 @@ def verify(
         Path | None,
         typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
+    device: Device = "cpu",
 ) -> None:
     """Compare the files of a model, a corpus or an index with their checksums.
 
@@ -265,7 +288,7 @@ def verify(
     typer.echo(files.line())
     if files.kind != "model":
         return
-    report = check(load(path), expected, sentences)
+    report = check(load(path, device=device), expected, sentences)
     for line in report.lines():
         typer.echo(line)
     if not report.is_good:

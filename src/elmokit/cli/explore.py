@@ -7,7 +7,7 @@ import typer
 
 from elmokit.cli import WORDS, app
 from elmokit.cli.former_options import accepting
-from elmokit.cli.options import Device
+from elmokit.cli.options import Device, Model, Pretokenized
 from elmokit.errors import InputError, missing_extra
 from elmokit.weights.names import DEFAULT_MODEL
 
@@ -30,7 +30,7 @@ def explore(
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT|INDEX]...",
+            metavar="TEXT|INDEX",
             help="Files or folders of text, or a folder written by `elmokit index`. Default: a few "
             "built-in sentences.",
         ),
@@ -41,23 +41,29 @@ def explore(
     ] = None,
     word: Annotated[
         list[str] | None,
-        typer.Option("-w", "--word", help="Word to look at; may be repeated. Default: a dozen."),
+        typer.Option(
+            "-w",
+            "--word",
+            metavar="WORD",
+            help="Word to look at; may be repeated. Default: a dozen words.",
+        ),
     ] = None,
     sentence: Annotated[
         list[str] | None,
         typer.Option(
-            help="Sentence whose expected words and similarities are shown; may be repeated."
+            metavar="SENTENCE",
+            help="Sentence whose expected words and similarities are shown; may be repeated.",
         ),
     ] = None,
-    model: Annotated[
-        str, typer.Option("-m", "--model", help="Name or path of a model.")
-    ] = DEFAULT_MODEL,
+    model: Model = DEFAULT_MODEL,
     other_model: Annotated[
         str, typer.Option(help="A second model to show beside the first, on the same text.")
     ] = "",
     other_text: Annotated[
         list[str] | None,
-        typer.Option(help="A second text to show beside the first; may be repeated."),
+        typer.Option(
+            metavar="TEXT", help="A second text to show beside the first; may be repeated."
+        ),
     ] = None,
     senses: Annotated[
         Path | None,
@@ -71,9 +77,7 @@ def explore(
         int, typer.Option(min=2, help="Show at most this many occurrences of a word, sampled.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 1,
-    pretokenized: Annotated[
-        bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
-    ] = False,
+    pretokenized: Pretokenized = False,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "elmokit explorer",
     device: Device = "cpu",
 ) -> None:

@@ -7,14 +7,10 @@ import typer
 
 from elmokit.cli import WORDS, app
 from elmokit.cli.analyse import Encoders, analyse
-from elmokit.cli.options import Compute, Model, Output, Picture, Tables, with_groups
-from elmokit.cli.words import Pretokenized
+from elmokit.cli.model_first import ModelOption, model_and_text, model_and_texts
+from elmokit.cli.options import Compute, Model, Output, Picture, Pretokenized, Tables, with_groups
 from elmokit.errors import InputError
 from elmokit.weights.names import DEFAULT_MODEL
-
-ModelArgument = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Name or path of a model with a softmax.")
-]
 
 LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of all layers)."
 
@@ -22,15 +18,15 @@ LAYER_HELP = "A layer's number, lstm (the mean of the LSTM layers) or all (of al
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def surprisal(
-    model: ModelArgument,
-    texts: Annotated[
+    words: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="[MODEL] TEXT",
             help="Text files, plain or compressed; - is standard input. A blank line ends a "
-            "document.",
+            "document. A model before them needs a softmax.",
         ),
     ],
+    model: ModelOption = None,
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Table to write (.tsv); default: standard output.")
     ] = Path("-"),
@@ -38,14 +34,11 @@ def surprisal(
         Literal["fresh", "carried"],
         typer.Option(help="fresh: every sentence alone; carried: documents read as running text."),
     ] = "fresh",
-    words: Annotated[
+    by_word: Annotated[
         bool,
         typer.Option("--words", help="One row per word (between spaces) instead of one per token."),
     ] = False,
-    pretokenized: Annotated[
-        bool,
-        typer.Option("--pretokenized", help="One sentence per line, tokens separated by spaces."),
-    ] = False,
+    pretokenized: Pretokenized = False,
     unknown: Annotated[
         bool,
         typer.Option(
@@ -79,12 +72,13 @@ def surprisal(
     from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
     from elmokit.text.sources import can_be_read_twice, require_sources
 
+    name, texts = model_and_texts(words, model)
     require_sources(texts)
     if picture is not None and not can_be_read_twice(texts):
         raise InputError("--picture reads the text again: give a file, not a pipe")
     counts = read_frequencies(frequencies) if frequencies else None
-    options = SurprisalOptions(start, pretokenized, words, unknown, ends, counts, quiet)
-    loaded = compute.language_model(model)
+    options = SurprisalOptions(start, pretokenized, by_word, unknown, ends, counts, quiet)
+    loaded = compute.language_model(name)
     summary = surprisal_to_file(loaded, texts, out, options)
     typer.echo(str(summary) if out == Path("-") else f"{out}: {summary}", err=True)
     if picture is not None:
@@ -95,10 +89,15 @@ def surprisal(
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def substitutes(
-    model: ModelArgument,
-    sentence: Annotated[
-        str, typer.Argument(help="A sentence with one word marked: 'The *bank* raised its rates.'")
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[MODEL] SENTENCE",
+            help="A sentence with one word marked: 'The *bank* raised its rates.' A model before "
+            "it needs a softmax.",
+        ),
     ],
+    model: ModelOption = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to list.")] = 10,
     *,
     output: Output,
@@ -109,19 +108,20 @@ def substitutes(
     from elmokit.analysis.words.substitutes_table import substitutes_picture, substitutes_table
     from elmokit.pretrain.substitutes import substitutes as run
 
+    name, sentence = model_and_text(words, model, "SENTENCE")
     occurrence = find_marked(sentence)
-    result = run(compute.language_model(model), occurrence.tokens, occurrence.place, top)
+    result = run(compute.language_model(name), occurrence.tokens, occurrence.place, top)
     output.present(result, [substitutes_table(result)], lambda: substitutes_picture(result))
 
 
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def senses(
-    word: Annotated[str, typer.Argument(help="A word form, in any case.")],
+    word: Annotated[str, typer.Argument(metavar="WORD", help="A word form, in any case.")],
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT...",
+            metavar="TEXT",
             help="Files or folders of text; or an index made by `elmokit index`; or a DURel file "
             "of usages (uses.csv).",
         ),
@@ -192,7 +192,7 @@ def change(
     layer: Annotated[str, typer.Option(help=LAYER_HELP)] = "lstm",
     measure: Annotated[
         Literal["excess", "apd", "prt", "mean", "jsd"],
-        typer.Option(help="Measure that ranks the words; excess is APD above its floor."),
+        typer.Option(help="Measure that ranks the words; excess: APD minus that of random halves."),
     ] = "excess",
     min_count: Annotated[
         int, typer.Option(min=10, help="Without targets: minimum frequency in both corpora.")
@@ -204,7 +204,9 @@ def change(
         int | None, typer.Option(min=1, help="Read at most this many tokens of each corpus.")
     ] = None,
     pages: Annotated[int, typer.Option(min=0, help="Number of word pages to write.")] = 50,
-    language: Annotated[str, typer.Option(help="Name of the answer files.")] = "english",
+    language: Annotated[
+        str, typer.Option(help="Language, as in the names of the answer files.")
+    ] = "english",
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 20,
     pretokenized: Pretokenized = False,
     *,
@@ -257,7 +259,9 @@ def induction(
     *,
     data: Wsd,
     half: HalfOption = "test",
-    lemmas: Annotated[int | None, typer.Option(min=1, help="Use fewer, for a quick look.")] = None,
+    lemmas: Annotated[
+        int | None, typer.Option(min=1, help="Use fewer lemmas, for a quick result.")
+    ] = None,
     output: Output,
     compute: Compute,
 ) -> None:
@@ -278,7 +282,9 @@ def induction(
 @analyse.command("substitutes")
 @with_groups
 def score_substitutes(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or path.")] = DEFAULT_MODEL,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Name or path of a model.")
+    ] = DEFAULT_MODEL,
     *,
     data: Wsd,
     half: HalfOption = "test",
@@ -306,7 +312,7 @@ def score_substitutes(
 def pseudo_change(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A file or folder of text.")],
     model: Model = DEFAULT_MODEL,
-    words: Annotated[int, typer.Option(min=3, help="Pseudo-words.")] = 40,
+    words: Annotated[int, typer.Option(min=3, help="Number of pseudo-words.")] = 40,
     occurrences: Annotated[int, typer.Option(min=10, help="Occurrences per word and half.")] = 30,
     tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens to read.")] = 1_000_000,
     *,

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -40,6 +40,15 @@ PrecisionOption = Annotated[
         "fastest on this processor.",
     ),
 ]
+Pretokenized = Annotated[
+    bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
+]
+_FLOAT16_HELP = "Store half precision: half the size, rounded to about three digits."
+Float16 = Annotated[bool, typer.Option("--float16", help=_FLOAT16_HELP)]
+NativeFloat16 = Annotated[
+    bool, typer.Option("--float16", help=f"{_FLOAT16_HELP} Native format only.")
+]
+ModelFormat = Literal["native", "bilm-tf"]
 Picture = Annotated[
     Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
 ]
@@ -141,7 +150,10 @@ class RunOptions(Group):
     model: Model = DEFAULT_MODEL
     files: Annotated[
         list[str] | None,
-        typer.Option(help="Your own training, development and test file: give it three times."),
+        typer.Option(
+            metavar="FILE",
+            help="Your own training, development and test file: give it three times.",
+        ),
     ] = None
     recipe: Annotated[str, typer.Option(help="Settings of the tasks: cpu or paper.")] = "cpu"
     settings: Annotated[
@@ -175,6 +187,25 @@ class RunOptions(Group):
             self.seeds,
             self.minutes,
         )
+
+
+def print_json(result: Any, path: Path | None, indent: int | None = None) -> bool:
+    """Print the result as JSON if ``path`` is ``-``; whether that was so."""
+    import json
+
+    if path != Path("-"):
+        return False
+    print(json.dumps(result, indent=indent, ensure_ascii=False))
+    return True
+
+
+def write_json_file(result: Any, path: Path | None) -> None:
+    """Write the result as JSON if there is a path, and say so."""
+    from elmokit.files import write_json
+
+    if path is not None:
+        write_json(path, result)
+        typer.echo(f"wrote {path}", err=True)
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

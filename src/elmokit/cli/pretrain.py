@@ -6,24 +6,36 @@ from typing import Annotated, Literal
 import typer
 
 from elmokit.cli import PRETRAIN, app
-from elmokit.cli.options import Compute, Device, Markdown, with_groups
+from elmokit.cli.former_options import JsonMayStandAlone
+from elmokit.cli.model_first import ModelOption, model_and_text
+from elmokit.cli.options import (
+    Compute,
+    Device,
+    Json,
+    Markdown,
+    ModelFormat,
+    NativeFloat16,
+    print_json,
+    with_groups,
+    write_json_file,
+)
 from elmokit.weights.names import DEFAULT_MODEL
 
 Data = Annotated[Path, typer.Option("--data", help="Folder made by `elmokit prepare`.")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe."),
+    typer.Option(
+        "--set", metavar="TABLE.NAME=VALUE", help="Change a setting of the recipe; may be repeated."
+    ),
 ]
-Model = Annotated[
-    str,
-    typer.Argument(help="A model's name or path."),
-]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name or path of a model.")]
 
 
 @app.command(rich_help_panel=PRETRAIN)
 def train(
     recipe: Annotated[
-        str | None, typer.Argument(help="tiny, small, original, or a .toml file.")
+        str | None,
+        typer.Argument(metavar="RECIPE", help="tiny, small, original, or a .toml file."),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder made by `elmokit prepare`.")
@@ -68,7 +80,7 @@ def finetune(
     _say(f"next:  elmokit embed TEXT -o vectors.h5 --model {out}")
 
 
-@app.command(rich_help_panel=PRETRAIN)
+@app.command(cls=JsonMayStandAlone, rich_help_panel=PRETRAIN)
 def perplexity(
     data: Data,
     model: Model = DEFAULT_MODEL,
@@ -92,7 +104,7 @@ def perplexity(
             "--max-tokens", min=1, help="Measure on a sample of about this size; default: all text."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = None,
     markdown: Markdown = False,
     device: Device = "cpu",
 ) -> None:
@@ -106,16 +118,14 @@ def perplexity(
 
     loaded = Compute(device).language_model(model)
     found = perplexity_by_kind(loaded, data, part, start, max_tokens)
-    if json:
-        from json import dumps
-
-        print(dumps(found.to_plain(by_kind), indent=2, ensure_ascii=False))
+    if print_json(found.to_plain(by_kind), json, indent=2):
         return
     if by_kind and len(found.kinds) > 1:
         title = f"Perplexity on the {part} part of {data}"
         print_tables([Table(title, HEADER, found.rows())], markdown)
     print(found.overall)
     print(f"{found.overall.bits_per_character:.3f} bits per character")
+    write_json_file(found.to_plain(by_kind), json)
 
 
 @app.command(rich_help_panel=PRETRAIN)
@@ -125,10 +135,7 @@ def predict(
         list[str],
         typer.Argument(metavar="[MODEL] TEXT", help="A sentence with a blank: ___"),
     ],
-    model: Annotated[
-        str | None,
-        typer.Option("-m", "--model", help="A model's name or path, if not given before TEXT."),
-    ] = None,
+    model: ModelOption = None,
     top: Annotated[int, typer.Option("-n", "--top", min=1, help="Number of words to print.")] = 10,
     *,
     compute: Compute,
@@ -136,10 +143,7 @@ def predict(
     """Predict the word in a blank: from the words before it, after it, and both."""
     from elmokit.pretrain.predict import predict as run
 
-    *names, text = words
-    if len(names) > 1 or (names and model):
-        raise typer.BadParameter("give one TEXT, in quotes, and at most one model before it")
-    name = names[0] if names else model or DEFAULT_MODEL
+    name, text = model_and_text(words, model)
     found = run(compute.language_model(name), text, top)
     print("".join(f"{title:<28}" for title in ("both directions", "next word", "previous word")))
     for row in zip(found.combined, found.forward, found.backward, strict=True):
@@ -148,25 +152,23 @@ def predict(
 
 @app.command(rich_help_panel=PRETRAIN)
 def export(
-    run: Annotated[Path, typer.Argument(help="Folder of a training run.")],
-    out: Annotated[Path, typer.Argument(help="Folder for the model.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a training run.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the model.")],
     format: Annotated[
-        Literal["native", "bilm-tf"],
+        ModelFormat,
         typer.Option("--format", help="native (safetensors) or bilm-tf (HDF5)."),
     ] = "native",
     to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
     which: Annotated[
         Literal["best", "latest"], typer.Option("--which", help="Which checkpoint to export.")
     ] = "best",
-    float16: Annotated[
-        bool, typer.Option("--float16", help="Store half precision (native only).")
-    ] = False,
+    float16: NativeFloat16 = False,
     card: Annotated[
         list[str] | None,
         typer.Option(
             "--card",
             metavar="NAME=TEXT",
-            help="A fact to store with the model: licence, corpus ...",
+            help="A fact to store with the model: licence, corpus ...; may be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -185,7 +187,8 @@ def plot(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Folder of a training run, or its log.jsonl; add the runs that continued it."
+            metavar="RUN",
+            help="Folder of a training run, or its log.jsonl; add the runs that continued it.",
         ),
     ],
     out: Annotated[

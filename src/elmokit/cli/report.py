@@ -85,4 +85,4 @@ def report(
         typer.echo(f"left out: {name} ({reason})")
     if result.of_another_model:
         typer.echo(f"of another model, not shown: {', '.join(result.of_another_model)}")
-    typer.echo(f"{result.page}: {', '.join(result.done)}")
+    typer.echo(f"{result.page}: {', '.join(result.done) or 'no sections'}")

@@ -18,7 +18,7 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help="Names or paths of models, or NAME=PATH; the first is the default. "
             "Default: en-small.",
         ),
@@ -39,7 +39,10 @@ def serve(
     ] = None,
     cors_origin: Annotated[
         list[str] | None,
-        typer.Option(help="Allow web pages of this origin to call the server; may be repeated."),
+        typer.Option(
+            metavar="ORIGIN",
+            help="Allow web pages of this origin to call the server; may be repeated.",
+        ),
     ] = None,
     body_mb: Annotated[int, typer.Option(min=1, help="Largest request, in MB.")] = 4,
     request_tokens: Annotated[
@@ -47,14 +50,15 @@ def serve(
     ] = 16_384,
     text_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens per sentence.")] = 2_048,
     queue_tokens: Annotated[
-        int, typer.Option(min=1, help="Maximum tokens waiting; beyond it clients get 429.")
+        int,
+        typer.Option(min=1, help="Maximum tokens in the queue; beyond it, clients get status 429."),
     ] = 32_768,
     batch_tokens: Annotated[int, typer.Option(min=1, help="Tokens computed at once.")] = 8_192,
     wait_ms: Annotated[
         float, typer.Option(min=0, help="How long an idle model waits for more requests.")
     ] = 2.0,
     queue_seconds: Annotated[
-        float, typer.Option(min=1, help="A request that has waited longer gets 429.")
+        float, typer.Option(min=1, help="A request that has waited longer gets status 429.")
     ] = 10.0,
     drain_seconds: Annotated[
         float,

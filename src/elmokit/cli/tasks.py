@@ -1,13 +1,17 @@
 """Commands on the six tasks: task train, task eval, task predict."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from elmokit.cli import ANALYSE, app
-from elmokit.cli.options import Device, PrecisionOption
+from elmokit.cli.former_options import JsonMayStandAlone
+from elmokit.cli.options import Device, Json, PrecisionOption, print_json, write_json_file
 
 task_app = typer.Typer(
     help="Train, evaluate and use the six task models, with and without ELMo.",
@@ -15,7 +19,9 @@ task_app = typer.Typer(
 )
 app.add_typer(task_app, name="task", rich_help_panel=ANALYSE)
 
-Folder = Annotated[Path, typer.Argument(help="A folder that task train has written.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="A folder that task train has written.")
+]
 ItsModel = Annotated[
     str | None,
     typer.Option(
@@ -30,9 +36,16 @@ OldModel = Annotated[str | None, typer.Option("--elmo", hidden=True)]
 
 @task_app.command()
 def train(
-    name: Annotated[str, typer.Argument(help="ner, sentiment, entailment, srl, coref or squad.")],
-    train: Annotated[list[Path], typer.Option(help="Training file; may be repeated.")],
-    dev: Annotated[list[Path], typer.Option(help="Development file, used for early stopping.")],
+    name: Annotated[
+        str, typer.Argument(metavar="TASK", help="ner, sentiment, entailment, srl, coref or squad.")
+    ],
+    train: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Training file; may be repeated.")
+    ],
+    dev: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", help="Development file, for early stopping; may be repeated."),
+    ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder for the run; an interrupted run resumes.")
     ],
@@ -62,7 +75,9 @@ def train(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Change one setting: TABLE.NAME=VALUE, as in fit.batch_size=16."
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Change a setting, as in fit.batch_size=16; may be repeated.",
         ),
     ] = None,
     cache: Annotated[
@@ -102,34 +117,45 @@ def train(
     print(trained.summary(out))
 
 
-@task_app.command()
+@task_app.command(cls=JsonMayStandAlone)
 def eval(
     folder: Folder,
-    test: Annotated[list[Path], typer.Option(help="Labelled file in the format of the task.")],
+    test: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE", help="Labelled file in the format of the task; may be repeated."
+        ),
+    ],
     model: ItsModel = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = None,
     device: Device = "cpu",
     elmo: OldModel = None,
 ) -> None:
     """Score a trained task model with the official measure of the task."""
-    import json
-
     from elmokit.tasks.run import eval_task
 
     scores = eval_task(folder, test, elmo=model or elmo, device=device)
-    if as_json:
-        print(json.dumps(scores.every))
-    else:
-        for measure, value in scores.every.items():
-            print(f"{value:6.2f}  {measure}")
+    if print_json(scores.every, json):
+        return
+    for measure, value in scores.every.items():
+        print(f"{value:6.2f}  {measure}")
+    write_json_file(scores.every, json)
 
 
-@task_app.command()
+@task_app.command(cls=JsonMayStandAlone)
 def predict(
     folder: Folder,
-    file: Annotated[str, typer.Argument(help="Text file, or - for standard input.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Text file, or - for standard input.")
+    ] = "-",
     model: ItsModel = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            help="Also write the predictions as JSON lines; - prints JSON instead of text.",
+        ),
+    ] = None,
     labelled: Annotated[
         bool,
         typer.Option("--labelled", help="FILE is in the training format, not plain text."),
@@ -142,17 +168,30 @@ def predict(
     entailment: premise, tab, hypothesis. squad: question, tab, context. srl: predicates between
     underscores. coref: running text, documents separated by blank lines.
     """
-    import json
-
     from rich.console import Console
 
     from elmokit.tasks.run import load_task, predict_file
 
     trained = load_task(folder, elmo=model or elmo, device=device)
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    for example, prediction in predict_file(trained, file, is_labelled=labelled):
-        if as_json:
-            print(json.dumps(trained.task.to_json(example, prediction), ensure_ascii=False))
-        else:
-            console.print(trained.task.show(example, prediction))
-        sys.stdout.flush()
+    with _json_lines(json) as write_row:
+        for example, prediction in predict_file(trained, file, is_labelled=labelled):
+            if json is not None:
+                write_row(trained.task.to_json(example, prediction))
+            if json != Path("-"):
+                console.print(trained.task.show(example, prediction))
+            sys.stdout.flush()
+    if json not in (None, Path("-")):
+        typer.echo(f"wrote {json}", err=True)
+
+
+@contextmanager
+def _json_lines(path: Path | None) -> Iterator[Callable[[Any], None]]:
+    """Write rows to the file, which appears when all are written, or to standard output."""
+    from elmokit.files import replacing_file
+
+    if path in (None, Path("-")):
+        yield lambda row: print(dumps(row, ensure_ascii=False))
+        return
+    with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as out:
+        yield lambda row: print(dumps(row, ensure_ascii=False), file=out)

@@ -13,6 +13,7 @@ from elmokit.cli.options import (
     Markdown,
     Model,
     Output,
+    Pretokenized,
     Tables,
     Workers,
     require_ray,
@@ -32,9 +33,6 @@ Encoder = Annotated[
 ]
 Static = Annotated[
     Path | None, typer.Option(help="Static vectors (GloVe or word2vec) to compare with.")
-]
-Pretokenized = Annotated[
-    bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
 ]
 FORMER_PICTURE = {"-o": "--picture", "--out": "--picture"}
 
@@ -61,7 +59,7 @@ def demo(
     print_tables(demo_tables(result), markdown)
     if can_draw():
         write_picture(demo_picture(result), picture)
-        typer.echo(f"A picture of it: {picture}")
+        typer.echo(f"wrote {picture}")
     else:
         typer.echo("For the picture install matplotlib:  pip install 'elmokit[plot]'")
 
@@ -71,9 +69,14 @@ def demo(
 def compare(
     word: Annotated[
         str,
-        typer.Argument(help="A word of each sentence, marked as *word* if it occurs twice."),
+        typer.Argument(
+            metavar="WORD",
+            help="A word of every sentence; mark one as *word* where it occurs twice.",
+        ),
     ],
-    sentences: Annotated[list[str], typer.Argument(help="Two sentences or more.")],
+    sentences: Annotated[
+        list[str], typer.Argument(metavar="SENTENCE", help="Two sentences or more.")
+    ],
     model: Encoder = DEFAULT_MODEL,
     static: Static = None,
     *,
@@ -97,7 +100,7 @@ def compare(
 @app.command(rich_help_panel=WORDS)
 @with_groups
 def index(
-    texts: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Files or folders.")],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Files or folders.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write the index to.")],
     model: Encoder = DEFAULT_MODEL,
     layers: Annotated[
@@ -156,9 +159,14 @@ def parse_layers(text: str) -> list[int] | None:
 @app.command(cls=accepting({"--count": "--top"}), rich_help_panel=WORDS)
 @with_groups
 def neighbours(
-    index: Annotated[Path, typer.Argument(help="Folder written by `elmokit index`.")],
+    index: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="Folder written by `elmokit index`.")
+    ],
     sentence: Annotated[
-        str, typer.Argument(help="A sentence with one word marked: 'a spectacular *play*'.")
+        str,
+        typer.Argument(
+            metavar="SENTENCE", help="A sentence with one word marked: 'a spectacular *play*'."
+        ),
     ],
     model: Encoder = DEFAULT_MODEL,
     layer: Annotated[int | None, typer.Option(help="Layer to search. Default: the top.")] = None,
@@ -181,13 +189,18 @@ def neighbours(
 @with_groups
 def occurrences(
     word: Annotated[
-        str, typer.Argument(help="A word form, in any case: play (plays is another form).")
+        str,
+        typer.Argument(
+            metavar="WORD", help="A word form, in any case: play (plays is another form)."
+        ),
     ],
     data: Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")],
     model: Encoder = DEFAULT_MODEL,
     text: Annotated[
         list[str] | None,
-        typer.Option(help="More text with the word, drawn in grey; may be repeated."),
+        typer.Option(
+            metavar="TEXT", help="More text with the word, drawn in grey; may be repeated."
+        ),
     ] = None,
     layer: Annotated[int | None, typer.Option(help="Layer to draw. Default: the top.")] = None,
     *,

@@ -128,10 +128,16 @@ def read_recipe(name_or_path: str | Path, settings: Sequence[str] = ()) -> Recip
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in RECIPES.glob("*.toml")))
         raise InputError(f"{path}: no such recipe; give a .toml file or one of: {names}")
+    if not settings:
+        return recipe_from_plain(read_toml(path), str(path))
     values = read_toml(path)
     for setting in settings:
         apply_setting(values, setting)
-    return recipe_from_plain(values, str(path))
+    try:
+        return recipe_from_plain(values, "--set")
+    except InputError:
+        recipe_from_plain(read_toml(path), str(path))  # raises if the file itself is wrong
+        raise
 
 
 def recipe_from_plain(values: dict[str, Any], where: str) -> Recipe:

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from elmokit.errors import InputError, missing_extra
+from elmokit.errors import InputError
+from elmokit.figures import COLOURS, new_figure
 from elmokit.files import replacing_file
 from elmokit.pretrain.training.run_folder import read_log
 
-_COLOURS = {"forward": "#4477aa", "backward": "#ee6677"}
-"""Paul Tol's bright palette, which colour-blind readers can tell apart."""
-_GREY = "#777777"
-_STYLE: Any = {"axes.grid": True, "grid.alpha": 0.3, "legend.framealpha": 0.9}
+_COLOURS = {"forward": COLOURS[0], "backward": COLOURS[1]}
+_GREY = COLOURS[-1]
+_MOST_TICKS = 6
 
 
 def plot_runs(runs: Sequence[Path], out: Path) -> None:
@@ -27,19 +27,11 @@ def plot_runs(runs: Sequence[Path], out: Path) -> None:
     if not training and not heldout:
         names = ", ".join(map(str, runs))
         raise InputError(f"{names}: there is nothing to draw yet; the log has no measurements")
-    try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot", "drawing a run") from None
-    # Neither pyplot nor rcParams: a user's own figures are left alone.
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(11, 4.2, "drawing a run") as figure:
         left, right = figure.subplots(1, 2)
-        _draw_perplexity(left, heldout)
-        _draw_loss(right, training)
+        unit = token_unit(events)
+        _draw_perplexity(left, heldout, unit)
+        _draw_loss(right, training, unit)
         with replacing_file(out) as aside:
             figure.savefig(aside, format=_format(out, figure), dpi=140)
 
@@ -52,49 +44,75 @@ def _format(out: Path, figure: Any) -> str:
     return format
 
 
-def _draw_perplexity(axes: Any, heldout: Sequence[dict[str, Any]]) -> None:
+class TokenUnit(NamedTuple):
+    """What tokens are counted in on the horizontal axis."""
+
+    name: str
+    size: int
+
+    def of(self, events: Sequence[dict[str, Any]]) -> list[float]:
+        """The tokens before each event, in this unit."""
+        return [event["tokens"] / self.size for event in events]
+
+
+def token_unit(events: Sequence[dict[str, Any]]) -> TokenUnit:
+    """Millions of tokens, or thousands for a run of less than a million."""
+    most = max((event["tokens"] for event in events), default=0)
+    is_long = most >= 10**6
+    return TokenUnit("million tokens", 10**6) if is_long else TokenUnit("thousand tokens", 10**3)
+
+
+def _finish(axes: Any, lines: Sequence[Any], title: str, unit: TokenUnit) -> None:
+    """Title, tokens, grid, and the legend below the axes, where there are no curves."""
+    from matplotlib import ticker
+
+    axes.set(title=title, xlabel=unit.name)
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(_MOST_TICKS - 1, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
+    axes.grid(alpha=0.3)
+    labels = [str(line.get_label()) for line in lines]
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": len(lines)}
+    axes.legend(lines, labels, frameon=False, **place)
+
+
+def _draw_perplexity(axes: Any, heldout: Sequence[dict[str, Any]], unit: TokenUnit) -> None:
     """Curves for the measurements during training, stars for those on more text."""
     from matplotlib import ticker
 
     during, more = by_text(heldout)
+    lines = []
     for name, colour in _COLOURS.items():
         values = [event[f"{name}_perplexity"] for event in during]
-        axes.plot(
-            _million_tokens(during), values, marker="o", markersize=3, color=colour, label=name
+        lines += axes.plot(
+            unit.of(during), values, marker="o", markersize=3, color=colour, label=name
         )
         if more:
             values = [event[f"{name}_perplexity"] for event in more]
-            axes.plot(_million_tokens(more), values, "*", markersize=11, color=colour)
+            axes.plot(unit.of(more), values, "*", markersize=11, color=colour)
     if more:
-        axes.plot([], [], "k*", markersize=11, label="at the end, on more text")
-    axes.set(title="held-out perplexity (full softmax)", xlabel="million tokens", yscale="log")
+        lines += axes.plot([], [], "k*", markersize=11, label="at the end, on more text")
+    axes.set_yscale("log")
     axes.yaxis.set_major_locator(ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
     axes.yaxis.set_minor_locator(ticker.NullLocator())
-    axes.legend(loc="upper right", frameon=False)
+    _finish(axes, lines, "held-out perplexity (full softmax)", unit)
 
 
-def _draw_loss(axes: Any, training: Sequence[dict[str, Any]]) -> None:
+def _draw_loss(axes: Any, training: Sequence[dict[str, Any]], unit: TokenUnit) -> None:
     for name, colour in _COLOURS.items():
         values = [event[f"{name}_loss"] for event in training]
-        axes.plot(_million_tokens(training), values, color=colour, label=f"{name} loss")
-    title = "training loss (not comparable with perplexity)"
-    axes.set(title=title, xlabel="million tokens")
+        axes.plot(unit.of(training), values, color=colour, label=f"{name} loss")
     rates = axes.twinx()
     rates.plot(
-        _million_tokens(training),
+        unit.of(training),
         [event["learning_rate"] for event in training],
         color=_GREY, linestyle=":", label="learning rate",
     )  # fmt: skip
     rates.set_ylabel("learning rate", color=_GREY)
     rates.set_ylim(bottom=0)
-    rates.grid(visible=False)
+    rates.spines["right"].set_visible(True)
     lines = [*axes.get_lines(), *rates.get_lines()]
-    rates.legend(lines, [str(line.get_label()) for line in lines], loc="center")
-
-
-def _million_tokens(events: Sequence[dict[str, Any]]) -> list[float]:
-    return [event["tokens"] / 1e6 for event in events]
+    _finish(axes, lines, "training loss (not comparable with perplexity)", unit)
 
 
 def by_text(

@@ -30,6 +30,7 @@ from elmokit.tasks.inputs.word_vectors import WordTable, build_word_table, load_
 from elmokit.tasks.run_folder import (
     check_same_run,
     describe_run,
+    find_source,
     load_weights,
     read_description,
 )
@@ -183,7 +184,8 @@ def load_task(
     if config.elmo.where != "none":
         trained_with = description["elmo"]
         precision = trained_with.get("weights", "float32")
-        embedder = _embedder(elmo or trained_with["source"] or None, place, precision)
+        given = elmo or find_source(folder, trained_with["source"])
+        embedder = _embedder(given, place, precision)
         if embedder.fingerprint != trained_with["fingerprint"]:
             raise InputError(
                 f"{folder}: was trained with the ELMo model {trained_with['source']}, and "

@@ -26,6 +26,7 @@ from elmokit.files import replacing_file
 from elmokit.files.json_text import parse_json
 from elmokit.recipe import to_plain
 from elmokit.tasks.config import TaskConfig, renamed
+from elmokit.weights.names import SHIPPED_MODELS, find_model, shipped_names
 
 FORMAT = 2
 """The version of the format of task.json."""
@@ -106,10 +107,8 @@ def describe_run(
     """
     elmo = None
     if embedder is not None:
-        path = Path(embedder.source)
-        source = str(path.resolve()) if path.exists() else embedder.source
         elmo = {
-            "source": source,
+            "source": _lasting_source(embedder.source),
             "fingerprint": embedder.fingerprint,
             "weights": embedder.precision,
             "precision": precision,
@@ -122,6 +121,36 @@ def describe_run(
         "elmo": elmo,
         "data": _digest(examples),
     }
+
+
+def _lasting_source(source: str) -> str:
+    """The name of a model that ships with elmokit, otherwise the absolute path."""
+    path = Path(source)
+    if not path.exists():
+        return source
+    path = path.resolve()
+    return path.name if path.parent == SHIPPED_MODELS.resolve() else str(path)
+
+
+def find_source(folder: Path, source: str) -> Path | str:
+    """Where the ELMo model of a run is now.
+
+    A model that ships with elmokit is found in this installation, even if the run was trained in
+    another one.
+    """
+    path = Path(source)
+    was_shipped = path.name == source or (
+        not path.exists() and path.parts[-3:-1] == ("elmokit", "models")
+    )
+    if was_shipped and path.name in shipped_names():
+        return SHIPPED_MODELS / path.name
+    try:
+        find_model(source)
+    except InputError as error:
+        raise InputError(
+            f"{folder}: its ELMo model is not found ({error}); give it with --model"
+        ) from None
+    return source
 
 
 def _digest(examples: Sequence[Any]) -> str:

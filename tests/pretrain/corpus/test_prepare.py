@@ -191,6 +191,25 @@ def test_the_held_out_share_is_dealt_by_document_and_copies_stay_together(tmp_pa
     assert 0.16 < report.facts["heldout"]["num_documents"] / len(numbers) < 0.24
 
 
+def test_documents_are_counted_not_their_pieces(tmp_path: Path) -> None:
+    documents = [f"the start of {n}\n" + "again and again\n" * 9 for n in range(7)]
+    text = "\n".join([*documents, documents[0]])  # a copy is a document too
+    _, report = make(tmp_path, text, pretokenized=True)
+    assert report.facts["heldout_unit"] == "sentence"
+    assert report.facts["train"]["num_documents"] == 8
+    assert report.facts["heldout"]["num_documents"] == 0
+    assert "train: 8 documents, 80 sentences" in next(iter(report.lines()))
+
+    _, report = make(tmp_path, text, pretokenized=True, heldout=0.3)
+    counts = [report.facts[part]["num_documents"] for part in ("train", "heldout")]
+    assert all(0 < number <= 8 for number in counts) and sum(counts) >= 8
+
+    long = "\n\n".join(f"number {n}\n" + "and so on\n" * 30 for n in range(12))
+    _, report = make(tmp_path, long, pretokenized=True, max_document_bytes=100)
+    assert report.facts["train"]["num_documents"] == 12
+    assert json.loads((tmp_path / "data" / "corpus.json").read_text()) == report.facts
+
+
 def test_a_single_document_is_held_out_by_sentence(tmp_path: Path) -> None:
     text = "\n".join(f"sentence number {n}" for n in range(40))
     corpus, _ = make(tmp_path, text, pretokenized=True, heldout=0.001)

@@ -109,7 +109,12 @@ class ReportConfig:
     ] = ()
     text: Annotated[
         tuple[str, ...],
-        Setting(("--text",), is_repeated=True, help="Plain text, for neighbours; may be repeated."),
+        Setting(
+            ("--text",),
+            is_repeated=True,
+            metavar="TEXT",
+            help="Plain text, for neighbours; may be repeated.",
+        ),
     ] = ()
     text_tokens: Annotated[
         int, Setting(("--text-tokens",), min=1, help="Index at most this many of its tokens.")
@@ -177,7 +182,9 @@ class ReportConfig:
     ] = ()
     seeds: Annotated[
         int | None,
-        Setting(("--seeds",), help="Number of seeds elsewhere. Default: depends on the task."),
+        Setting(
+            ("--seeds",), help="Number of seeds in the other tables. Default: depends on the task."
+        ),
     ] = None
     max_minutes: Annotated[
         float,

@@ -133,7 +133,7 @@ def demo_tables(result: DemoResult) -> list[Table]:
 def _note(case: Case) -> str:
     lines = []
     for sense, sentence, others in zip(case.senses, case.sentences, case.alike, strict=True):
-        lines.append(f"{sense}: {sentence}  \nlike it: {' '.join(others)}")
+        lines.append(f"{sense}: {sentence}  \nother sentences with this sense: {' '.join(others)}")
     forms = dict.fromkeys(find_word(case.word, sentence).word for sentence in case.sentences)
     if len(forms) > 1:
         lines.append(f"The token layer sees the spelling alone: {' and '.join(forms)}.")

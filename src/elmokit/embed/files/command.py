@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Start, require_start
+from elmokit.embed.embedder import BATCH_TOKENS, Embedder, Start
 from elmokit.embed.files.bio_embeddings import MAPPING, write_bio_embeddings
 from elmokit.embed.files.fasta import count_proteins, read_fasta
 from elmokit.embed.files.inputs import Item, count_lines, read_sentences
@@ -54,6 +54,10 @@ class EmbedOptions:
     num_threads: int | None = None
     quiet: bool = False
 
+    def __post_init__(self) -> None:
+        if self.start not in ("fresh", "settled"):
+            raise InputError(f"--start must be fresh or settled, got {self.start!r}")
+
 
 def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     """Write the vectors of all inputs to ``out``; return a summary line."""
@@ -62,7 +66,6 @@ def run_embed(inputs: Sequence[str], out: Path, options: EmbedOptions) -> str:
     _reject_parquet(inputs)
     require_suffix(out)
     require_sources(inputs)
-    require_start(options.start)
     if options.resume and not can_be_read_twice(inputs):
         raise InputError(
             "--resume reads its inputs again, but standard input and pipes can be read only once; "

@@ -11,7 +11,7 @@ import numpy as np
 from elmokit.embed.embedder import BATCH_TOKENS, WINDOW_TOKENS, Embedder, Start
 from elmokit.embed.files.inputs import Item
 from elmokit.embed.files.writers import Layout, writing
-from elmokit.embed.mix import AnyMix, MixName, checked_mix
+from elmokit.embed.mix import AnyMix, MixName
 from elmokit.embed.pooling import Pooling, pool_tokens, require_pooling
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
@@ -61,9 +61,11 @@ def parse_selection(text: str, num_layers: int, pool: Pooling | None = None) -> 
 
 
 def _layer(number: int, num_layers: int) -> int:
-    layer = checked_mix(number, num_layers)
-    assert isinstance(layer, int)
-    return layer
+    if not -num_layers <= number < num_layers:
+        raise InputError(
+            f"--layers {number}: the model has layers 0 to {num_layers - 1}, or -1 for the last"
+        )
+    return number % num_layers
 
 
 def embed_to_file(

@@ -122,10 +122,8 @@ class PrepareReport:
                 f"sentences, {facts['num_tokens']:,} tokens, {unknown:.2%} of them outside the "
                 f"vocabulary"
             )
-        yield (
-            f"vocabulary: {self.facts['vocabulary_size']:,} words of {self.facts['num_types']:,} "
-            f"types; {self.seconds:,.0f} seconds"
-        )
+        size, num_types = self.facts["vocabulary_size"], self.facts["num_types"]
+        yield (f"vocabulary: {size:,} of {num_types:,} distinct words; {self.seconds:,.0f} seconds")
         for name, number in self.counts.items():
             if number and name in _SAID_AS:
                 yield f"{number:,} {_SAID_AS[name]}"
@@ -202,11 +200,16 @@ def prepare(
     return report
 
 
+def is_file_of_words(name: str) -> bool:
+    """Whether a vocabulary is given as a file of words, not as a model."""
+    path = Path(name)
+    return path.is_file() and path.suffix.lower() not in _MODEL_SUFFIXES
+
+
 def read_target_vocabulary(name: str) -> Vocabulary:
     """Read a vocabulary from a file, or that of a model by its name or path."""
-    path = Path(name)
-    if path.is_file() and path.suffix.lower() not in _MODEL_SUFFIXES:
-        return read_vocabulary(path)
+    if is_file_of_words(name):
+        return read_vocabulary(Path(name))
     model = load_pretrained(name)
     if model.output_words is None:
         raise InputError(

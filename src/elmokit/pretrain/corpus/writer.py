@@ -1,7 +1,7 @@
 """NUMBERED DOCUMENTS -> THE FILES OF A CORPUS: split in two, counted, renumbered, written."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -77,12 +77,14 @@ class PartAssignment(NamedTuple):
     order: npt.NDArray[np.int64]  # (D,)
     is_heldout: npt.NDArray[np.bool_]  # (D,)
     unit: str
+    document_numbers: npt.NDArray[np.int64]  # (D,) which document of the input each piece is of
 
 
 class PartFacts(NamedTuple):
     """The description, in corpus.json, of the training or the held-out part."""
 
     num_documents: int
+    """Documents with text in this part; if pieces are held out, a document may be in both."""
     num_sentences: int
     num_tokens: int
     num_unknown: int
@@ -96,11 +98,13 @@ def assign_parts(
     A document and its copies are assigned to the same part in every corpus. If ``heldout`` is None,
     a share is chosen for each kind of text.
     """
+    document_numbers = _number_documents(numbered)
     unit, hashes = "document", numbered.documents
     if len(np.unique(hashes)) < _FEW_DOCUMENTS:
         unit, hashes = "piece", numbered.hashes
     if len(hashes) < _FEW_DOCUMENTS:
-        numbered = _cut_into_sentences(numbered)
+        numbered, pieces = _cut_into_sentences(numbered)
+        document_numbers = document_numbers[pieces]
         unit, hashes = "sentence", numbered.hashes
     if heldout is None:
         is_heldout = _sensible_part(numbered, hashes)
@@ -114,7 +118,14 @@ def assign_parts(
     order = np.arange(len(hashes))
     if shuffle_seed is not None:
         order = np.random.default_rng(shuffle_seed).permutation(len(hashes))
-    return PartAssignment(numbered, order, is_heldout, unit)
+    return PartAssignment(numbered, order, is_heldout, unit, document_numbers)
+
+
+def _number_documents(numbered: NumberedDocuments) -> npt.NDArray[np.int64]:
+    """(D,) the number of each piece's document, in input order; copies are counted."""
+    is_first = numbered.hashes == numbered.documents
+    is_first[1:] |= numbered.documents[1:] != numbered.documents[:-1]
+    return np.cumsum(is_first)
 
 
 def _sensible_part(
@@ -158,11 +169,10 @@ def write_part_files(
         ids = ranking.renumber[numbers]
         writers[0].add(ids[~is_heldout], kinds[~is_heldout])
         writers[1].add(ids[is_heldout], kinds[is_heldout])
-    num_heldout = int(np.count_nonzero(assignment.is_heldout))
-    num_documents = (len(assignment.is_heldout) - num_heldout, num_heldout)
+    in_part = (~assignment.is_heldout, assignment.is_heldout)
     return {
-        part: writer.close(number)
-        for part, writer, number in zip(PARTS, writers, num_documents, strict=True)
+        part: writer.close(len(np.unique(assignment.document_numbers[is_in])))
+        for part, writer, is_in in zip(PARTS, writers, in_part, strict=True)
     }
 
 
@@ -216,17 +226,23 @@ def _write_npy_header(file: BinaryIO, length: int) -> None:
     np.lib.format.write_array_header_1_0(file, header)
 
 
-def _cut_into_sentences(numbered: NumberedDocuments) -> NumberedDocuments:
-    """Make each sentence a document of its own; only for corpora with few documents."""
+def _cut_into_sentences(
+    numbered: NumberedDocuments,
+) -> tuple[NumberedDocuments, npt.NDArray[np.int64]]:
+    """Make each sentence a piece of its own, and say which piece it was in.
+
+    Only for corpora with few documents.
+    """
     numbers = np.fromfile(numbered.path, dtype=np.uint32)
     starts = np.flatnonzero(numbers == SENTENCE_START)
     lengths = np.diff(starts, append=len(numbers)).astype(np.int64)
-    pieces: Sequence[npt.NDArray[np.uint32]] = np.split(numbers, starts[1:]) if len(starts) else []
-    digests = [hashlib.blake2b(piece.tobytes(), digest_size=8).digest() for piece in pieces]
+    sentences = np.split(numbers, starts[1:]) if len(starts) else []
+    digests = [hashlib.blake2b(ids.tobytes(), digest_size=8).digest() for ids in sentences]
     hashes = np.array([int.from_bytes(digest, "big") for digest in digests], dtype=np.uint64)
     ends = np.cumsum(numbered.lengths)
-    kinds = numbered.kinds[np.searchsorted(ends, starts, side="right")]
-    return NumberedDocuments(numbered.path, lengths, hashes, hashes, kinds, numbered.kind_names)
+    pieces = np.searchsorted(ends, starts, side="right")
+    kinds, names = numbered.kinds[pieces], numbered.kind_names
+    return NumberedDocuments(numbered.path, lengths, hashes, hashes, kinds, names), pieces
 
 
 def _groups(
