@@ -69,10 +69,11 @@ def substitutes(
         place: the index of the token to replace.
         top: how many words to return.
 
+    >>> import elmokit
     >>> sentence = "The bank raised its rates .".split()
-    >>> found = substitutes(elmokit.load(), sentence, 1)                     # doctest: +SKIP
-    >>> [guess.word for guess in found.with_word[:3]]                        # doctest: +SKIP
-    ['banks', 'company', 'government']
+    >>> found = elmokit.substitutes(elmokit.load("en-small"), sentence, 1, top=3)
+    >>> found.word, len(found.with_word), len(found.by_context)
+    ('bank', 3, 3)
     """
     if not 0 <= place < len(tokens):
         raise InputError(f"place must be in 0 to {len(tokens) - 1}, got {place}")
