@@ -72,6 +72,12 @@ def find_model(model: ModelName = None) -> ModelFiles:
     raise InputError(_advice(path, str(model)))
 
 
+def is_model(source: str) -> bool:
+    """Whether the files that a model was read from still exist; a model made in memory has none."""
+    path = Path(source)
+    return path.exists() or _index_of(path).exists()
+
+
 def short_name(source: str) -> str:
     """What to call a model in tables: the last part of its path, or its id on the Hub.
 

@@ -22,6 +22,7 @@ from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, find_places, pack
 from elmokit.model.softmax import OutputWords
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 from elmokit.weights.load import load_pretrained
+from elmokit.weights.names import is_model
 from elmokit.weights.pretrained import PretrainedModel
 
 
@@ -38,14 +39,19 @@ class Contexts(NamedTuple):
     state: BiLmState
 
 
+def with_softmax(elmo: Embedder) -> PretrainedModel:
+    """The model with its softmax, if it has one: ``elmokit.load`` leaves it on disk."""
+    pretrained = elmo.pretrained
+    if pretrained.output_words is None and is_model(elmo.source):
+        pretrained.output_words = load_pretrained(elmo.source).output_words
+        if pretrained.output_words is not None:
+            pretrained.output_words.softmax.to(elmo.device)
+    return pretrained
+
+
 def require_softmax(model: PretrainedModel | Embedder, purpose: str) -> PretrainedModel:
     """The model with its softmax, which is read now if an ``Embedder`` was loaded without it."""
-    pretrained = model.pretrained if isinstance(model, Embedder) else model
-    if pretrained.output_words is None and isinstance(model, Embedder):
-        found = load_pretrained(model.source).output_words
-        if found is not None:
-            found.softmax.to(model.device)
-        pretrained.output_words = found
+    pretrained = with_softmax(model) if isinstance(model, Embedder) else model
     if pretrained.output_words is None:
         raise InputError(
             f"{pretrained.source}: this model has no softmax, so it cannot {purpose}; give it one "

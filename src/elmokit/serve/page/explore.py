@@ -15,11 +15,10 @@ from elmokit.analysis.explore.sides import explore_sides
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Sentence
 from elmokit.errors import InputError
+from elmokit.pretrain.surprisal.contexts import with_softmax
 from elmokit.serve.page.document import ExplorerPage
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
-from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL
-from elmokit.weights.pretrained import PretrainedModel
 
 NUM_WORDS = 12
 
@@ -103,7 +102,7 @@ def _explorer(
 ) -> Explorer:
     encoder: Encoder
     if isinstance(model, Embedder):
-        encoder, pretrained = BiLmEncoder(model), _with_softmax(model)
+        encoder, pretrained = BiLmEncoder(model), with_softmax(model)
     else:
         encoder, pretrained = models.encoder(model), None
         embedder = getattr(encoder, "embedder", None)  # static vectors have none
@@ -114,12 +113,3 @@ def _explorer(
     return Explorer(
         encoder, corpus, model=pretrained, static=static, most_uses=most_uses, seed=seed
     )
-
-
-def _with_softmax(elmo: Embedder) -> PretrainedModel:
-    """``elmokit.load`` leaves the softmax on disk."""
-    if elmo.pretrained.output_words is None and Path(elmo.source).exists():
-        elmo.pretrained.output_words = load_pretrained(elmo.source).output_words
-        if elmo.pretrained.output_words is not None:
-            elmo.pretrained.output_words.softmax.to(elmo.device)
-    return elmo.pretrained
