@@ -12,6 +12,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.analysis.encoders.encoder import Encoder as Encoder
+    from elmokit.analysis.semantic_change.compare import ChangeResult as ChangeResult
+    from elmokit.analysis.semantic_change.compare import CorpusSamples as CorpusSamples
+    from elmokit.analysis.semantic_change.compare import WordChange as WordChange
+    from elmokit.analysis.semantic_change.compare import sample_corpora as sample_corpora
+    from elmokit.analysis.semantic_change.compare import samples_of_usages as samples_of_usages
+    from elmokit.analysis.semantic_change.compare import word_change as word_change
+    from elmokit.analysis.semantic_change.measures import ChangeDistances as ChangeDistances
+    from elmokit.analysis.semantic_change.measures import ChangeEvidence as ChangeEvidence
+    from elmokit.analysis.sense_induction.clusters import ClusterCandidate as ClusterCandidate
+    from elmokit.analysis.sense_induction.induce import InducedSense as InducedSense
+    from elmokit.analysis.sense_induction.induce import InducedSenses as InducedSenses
+    from elmokit.analysis.sense_induction.induce import find_occurrences as find_occurrences
+    from elmokit.analysis.sense_induction.induce import induce_senses as induce_senses
+    from elmokit.analysis.words.occurrences import Occurrence as Occurrence
+    from elmokit.analysis.words.sample import WordSample as WordSample
+    from elmokit.analysis.words.wug import Usage as Usage
     from elmokit.config import CharacterScheme as CharacterScheme
     from elmokit.config import CharCnnConfig as CharCnnConfig
     from elmokit.config import LstmConfig as LstmConfig
@@ -102,6 +119,23 @@ _HOMES = {
     "CharCnnConfig": "elmokit.config",
     "WordTableConfig": "elmokit.config",
     "InputError": "elmokit.errors",
+    "find_occurrences": "elmokit.analysis.sense_induction.induce",
+    "induce_senses": "elmokit.analysis.sense_induction.induce",
+    "InducedSenses": "elmokit.analysis.sense_induction.induce",
+    "InducedSense": "elmokit.analysis.sense_induction.induce",
+    "ClusterCandidate": "elmokit.analysis.sense_induction.clusters",
+    "sample_corpora": "elmokit.analysis.semantic_change.compare",
+    "samples_of_usages": "elmokit.analysis.semantic_change.compare",
+    "CorpusSamples": "elmokit.analysis.semantic_change.compare",
+    "word_change": "elmokit.analysis.semantic_change.compare",
+    "ChangeResult": "elmokit.analysis.semantic_change.compare",
+    "WordChange": "elmokit.analysis.semantic_change.compare",
+    "ChangeEvidence": "elmokit.analysis.semantic_change.measures",
+    "ChangeDistances": "elmokit.analysis.semantic_change.measures",
+    "WordSample": "elmokit.analysis.words.sample",
+    "Occurrence": "elmokit.analysis.words.occurrences",
+    "Usage": "elmokit.analysis.words.wug",
+    "Encoder": "elmokit.analysis.encoders.encoder",
     "explore": "elmokit.serve.page.explore",
     "ExplorerPage": "elmokit.serve.page.document",
     "AnyMix": "elmokit.embed.mix",

@@ -70,6 +70,7 @@ def test_typical_substitutes_tell_groups_apart(monkeypatch: pytest.MonkeyPatch) 
         scores = torch.nan_to_num(mean * (mean / overall).log())
         best = [reader.words[number] for number in scores.topk(3).indices.tolist()]
         assert words == best
+    assert reader.typical([groups[0], groups[0]]) == [[], []]  # nothing distinguishes them
     (alone,) = reader.typical(groups[:1], top=3)
     assert alone == [reader.words[number] for number in means[0].topk(3).indices.tolist()]
 

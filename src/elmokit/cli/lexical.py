@@ -122,8 +122,8 @@ def senses(
         list[str],
         typer.Argument(
             metavar="TEXT",
-            help="Files or folders of text; or an index made by `elmokit index`; or a DURel file "
-            "of usages (uses.csv).",
+            help="Files or folders of text, indexes made by `elmokit index`; or a DURel file of "
+            "usages (uses.csv), or a folder of them.",
         ),
     ],
     out: Annotated[
@@ -229,10 +229,10 @@ def change(
 
     if out is not None:
         require_replaceable(out, MARK, "change")
+    words = read_targets(targets) if targets else None
     if second is None:
-        samples, names = samples_of_usages(Path(first), limit)
+        samples, names = samples_of_usages(Path(first), limit, words)
     else:
-        words = read_targets(targets) if targets else None
         one, other = (corpus_of(text, pretokenized, tokens) for text in (first, second))
         samples = sample_corpora(one, other, words, min_count, limit)
         names = (Path(first).stem, Path(second).stem)

@@ -49,8 +49,22 @@ NativeFloat16 = Annotated[
     bool, typer.Option("--float16", help=f"{_FLOAT16_HELP} Native format only.")
 ]
 ModelFormat = Literal["native", "bilm-tf"]
+
+
+def _drawable(path: Path | None) -> Path | None:
+    """Refuse a picture that cannot be drawn before any work is done."""
+    if path is not None:
+        from elmokit.analysis.output.pictures import require_drawable
+
+        require_drawable(path)
+    return path
+
+
 Picture = Annotated[
-    Path | None, typer.Option("--picture", help="Also draw the result, as a .png or .svg file.")
+    Path | None,
+    typer.Option(
+        "--picture", help="Also draw the result, as a .png or .svg file.", callback=_drawable
+    ),
 ]
 Json = Annotated[
     Path | None,

@@ -32,6 +32,8 @@ EVIDENCE = 30.0
 """The weight of the word itself, in nats at a cosine of 1."""
 PLACES_AT_ONCE = 64
 """Places whose (V,) distributions are computed at once."""
+ROUNDING = 1e-4
+"""Smaller relative differences between probabilities may be errors of float32."""
 
 Place = tuple[Sequence[str], int]
 """The tokens of a sentence, and the index of the token to replace."""
@@ -69,11 +71,9 @@ def substitutes(model: AnyModel, tokens: Sentence, place: int, top: int = 10) ->
         top: how many words to return.
 
     >>> import elmokit
-    >>> found = elmokit.substitutes("en-small", "The bank raised its rates.", 1)
-    >>> found.word
-    'bank'
-    >>> [guess.word for guess in found.with_word[:3]]                        # doctest: +SKIP
-    ['banks', 'company', 'government']
+    >>> found = elmokit.substitutes("en-small", "The bank raised its rates.", 1, top=3)
+    >>> found.word, len(found.with_word), len(found.by_context)
+    ('bank', 3, 3)
     """
     tokens = tokens_of(tokens)
     if not 0 <= place < len(tokens):
@@ -151,15 +151,20 @@ class SubstituteReader:
         """For each group of places, the substitutes that distinguish it from the others.
 
         A word's score is p log(p / q): p is its mean probability in the group, q the mean of p over
-        all groups. For a single group, the most likely substitutes are returned.
+        all groups; words at or below zero do not distinguish the group and are left out. For a
+        single group, the most likely substitutes are returned.
         """
         means = np.stack([self._mean_probabilities(places) for places in groups])  # (G, V)
         overall = means.mean(axis=0)
         tiny = np.finfo(np.float64).tiny
         scores = means if len(groups) == 1 else means * np.log((means + tiny) / (overall + tiny))
         return [
-            [self.words[number] for number in np.argsort(-row, kind="stable")[:top]]
-            for row in scores
+            [
+                self.words[number]
+                for number in np.argsort(-row, kind="stable")[:top]
+                if row[number] > ROUNDING * mean[number]
+            ]
+            for row, mean in zip(scores, means, strict=True)
         ]
 
     def _mean_probabilities(self, places: Sequence[Place]) -> npt.NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """``elmokit change``: two small corpora in which one word changes, and the files it writes."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,15 @@ from elmokit.analysis.semantic_change.compare import (
     samples_of_usages,
     word_change,
 )
+from elmokit.analysis.semantic_change.output import change_table, write_change
 from elmokit.analysis.semantic_change.pseudo_change import make_pseudo_words, score_pseudo_change
+from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.analysis.words.sample import sample_occurrences
-from elmokit.analysis.words.wug import read_uses
+from elmokit.analysis.words.wug import Usage, read_uses, write_uses
 from elmokit.cli import app, lexical
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
+from elmokit.pretrain.substitutes import SubstituteReader
 from elmokit.weights.native import write_native
 
 assert lexical.change  # imported for its command
@@ -92,6 +96,84 @@ def test_targets_that_are_too_rare_are_refused_in_one_sentence() -> None:
         word_change(BiLmEncoder(Embedder(tiny_lm())), samples, ("old", "new"), quiet=True)
 
 
+def test_answers_keep_the_spelling_of_the_targets(
+    corpora: tuple[Path, Path], tmp_path: Path
+) -> None:
+    samples = sample_corpora(*map(str, corpora), targets=["Bank", "bank", "CAT", "Zebra", "river"])
+    result = word_change(Embedder(tiny_lm()), samples, ("old", "new"), quiet=True)
+    write_change(result, tmp_path / "out", None)
+    answer = (tmp_path / "out/answer/task2/english.txt").read_text().splitlines()
+    scores = dict(line.split("\t") for line in answer)
+    assert list(scores) == ["Bank", "CAT", "bank"] and scores["Bank"] == scores["bank"]
+
+
+def test_absent_targets_are_told_apart_from_rare_ones(
+    corpora: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for corpus in corpora:
+        corpus.write_text(corpus.read_text() + "the zebra .\n" * 3)
+    targets = ["bank", "zebra", "river", "don't", "quay"]
+    samples = sample_corpora(*corpora, targets=targets)
+    result = word_change(Embedder(tiny_lm()), samples, ("old", "new"), quiet=True)
+    assert result.absent == ("river", "don't", "quay")
+    note = change_table(result).note
+    assert "Too rare in one of the corpora, left out: zebra." in note
+    assert "Absent from one of the corpora, left out: river, don't (do + n't), quay." in note
+    write_change(result, tmp_path / "out", None)
+    left_out = (tmp_path / "out" / "left-out.tsv").read_text().splitlines()
+    assert left_out == [
+        "word\tcount_1\tcount_2", "zebra\t3\t3", "river\t15\t0", "don't\t0\t0", "quay\t0\t0",
+    ]  # fmt: skip
+
+
+def test_the_page_of_a_word_outside_the_vocabulary_says_so(tmp_path: Path) -> None:
+    lines = [["the", "quay", "sat"]] * 10, [["a", "quay", "."]] * 10
+    model = Embedder(tiny_lm())
+    samples = sample_corpora(lambda: lines[0], lambda: lines[1], ["quay"])
+    result = word_change(model, samples, ("old", "new"), quiet=True)
+    write_change(result, tmp_path / "out", SubstituteReader(model))
+    page = (tmp_path / "out" / "words" / "1.html").read_text()
+    assert "“quay” is outside the model&#x27;s vocabulary" in page
+
+
+def test_equal_corpora_have_no_typical_substitutes_and_no_negative_zeros(tmp_path: Path) -> None:
+    sentences = [line.split() for line in FIRST]
+    model = Embedder(tiny_lm())
+    samples = sample_corpora(lambda: sentences, lambda: sentences, ["bank", "cat"])
+    result = word_change(model, samples, ("old", "new"), quiet=True)
+    write_change(result, tmp_path / "out", SubstituteReader(model))
+    for page in (tmp_path / "out" / "words").iterdir():
+        assert "Substitutes:" not in page.read_text()
+    written = [*(tmp_path / "out").rglob("*.html"), tmp_path / "out" / "change.tsv"]
+    shown = [change_table(result).markdown(), *(path.read_text() for path in written)]
+    assert not [text for text in shown if re.search(r"-0\.0+\b(?!\d)", text)]
+
+
+def test_usages_keep_their_identifiers_and_targets_choose_among_them(tmp_path: Path) -> None:
+    usages = [
+        Usage(
+            lemma, grouping, f"{lemma}:{grouping}:{row}",
+            Occurrence(["the", lemma.lower(), ["sat", "."][row % 2], str(row)], 1), "nn", str(row),
+        )
+        for lemma in ("Bank", "cat")
+        for grouping in ("1850", "1990")
+        for row in range(40)
+    ]  # fmt: skip
+    write_uses(tmp_path / "uses.csv", usages)
+    write_native(tiny_lm(), tmp_path / "lm")
+    (tmp_path / "targets.txt").write_text("bank\nzebra\n")
+    said = run(
+        "change", tmp_path / "uses.csv", "-m", tmp_path / "lm", "-o", tmp_path / "out",
+        "--targets", tmp_path / "targets.txt", "--limit", 20,
+    )  # fmt: skip
+    assert "left out: zebra" in said
+    found = read_uses(tmp_path / "out" / "uses.csv")
+    assert len(found) == 40
+    assert all(usage in usages and usage.lemma == "Bank" for usage in found)
+    rows = [int(usage.date) for usage in found if usage.grouping == "1990"]
+    assert rows == sorted(rows) and max(rows) > 20  # a random sample, not the first ones
+
+
 def test_one_corpus_alone_must_be_usages(corpora: tuple[Path, Path]) -> None:
     with pytest.raises(InputError, match="not a DURel file of usages"):
         run("change", corpora[0])
@@ -106,6 +188,12 @@ def test_a_sample_is_even_and_bounded() -> None:
     numbers = [int(occurrence.tokens[1]) for occurrence in found.occurrences]
     assert numbers == sorted(set(numbers))
     assert 70 < np.mean(numbers) < 130
+
+
+def test_words_of_a_sentence_share_its_tokens() -> None:
+    found = sample_occurrences([("a", "b", "a")], ["a", "b"], limit=5)
+    kept = [*found["a"].occurrences, *found["b"].occurrences]
+    assert len(kept) == 3 and len({id(occurrence.tokens) for occurrence in kept}) == 1
 
 
 def test_pseudo_words_are_merged_in_known_proportions() -> None:

@@ -1,16 +1,24 @@
 """``elmokit senses``: from a text to described clusters, and what is said where it cannot be."""
 
+import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from tiny_lm import tiny_lm
+from tiny_lm import WORDS, tiny_lm
 from typer.testing import CliRunner
 
+import elmokit
 from elmokit.analysis.encoders.bilm import BiLmEncoder
-from elmokit.analysis.sense_induction.induce import find_occurrences, induce_senses
+from elmokit.analysis.sense_induction.induce import (
+    find_occurrences,
+    induce_senses,
+    senses_tables,
+)
 from elmokit.analysis.words.build_index import build_index
-from elmokit.analysis.words.wug import read_clusters, read_uses
+from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.analysis.words.wug import Usage, read_clusters, read_uses, write_uses
 from elmokit.cli import app, lexical
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
@@ -30,7 +38,8 @@ def text(tmp_path: Path) -> Path:
 def test_contexts_that_differ_become_senses(text: Path) -> None:
     sample = find_occurrences("Bank", [str(text)])
     assert sample.num_found == 16
-    result = induce_senses(Embedder(tiny_lm()), "bank", sample)
+    more = tuple(f"word-{number}" for number in range(200))  # enough to describe two senses
+    result = induce_senses(Embedder(tiny_lm((*WORDS, *more))), "bank", sample)
     assert len(result.senses) == 2
     by_context = [occurrence.tokens[1] for occurrence in result.occurrences]
     for label in (0, 1):
@@ -53,6 +62,11 @@ def test_the_command_writes_tables_a_picture_and_durel_files(text: Path, tmp_pat
     assert usages[0].occurrence.place == 2
     assert set(read_clusters(out / "clusters.csv").values()) == {"0", "1"}
     assert len((out / "senses.tsv").read_text().splitlines()) == 17
+    with (out / "senses.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    clusters = {row["identifier"]: row["cluster"] for row in rows}
+    assert clusters == read_clusters(out / "clusters.csv")
+    assert all(int(row["sense"]) == int(row["cluster"]) + 1 for row in rows)
     assert (out / "senses.svg").exists()
     again = find_occurrences("bank", [str(out / "uses.csv")])
     assert again.occurrences == find_occurrences("bank", [str(text)]).occurrences
@@ -81,3 +95,80 @@ def test_a_model_without_a_softmax_gives_senses_without_substitutes(text: Path) 
     model.output_words = None
     result = induce_senses(Embedder(model), "bank", find_occurrences("bank", [str(text)]))
     assert [sense.substitutes for sense in result.senses] == [(), ()]
+    assert not result.is_unknown
+
+
+def test_a_model_loaded_without_its_softmax_still_labels_senses(text: Path, tmp_path: Path) -> None:
+    write_native(tiny_lm(), tmp_path / "lm")
+    elmo = elmokit.load(tmp_path / "lm")
+    assert elmo.pretrained.output_words is None
+    result = induce_senses(elmo, "bank", find_occurrences("bank", [str(text)]))
+    assert all(sense.substitutes for sense in result.senses)
+
+
+def usages_of_bank(number: int) -> list[Usage]:
+    """Dated usages of two groupings, each with an identifier of its own."""
+    return [
+        Usage(
+            "bank", str(1 + row % 2), f"fiction-{1900 + row}",
+            Occurrence(["the", ["river", "dog"][row % 2], "bank", str(row)], 2),
+            "nn", str(1900 + row),
+        )
+        for row in range(number)
+    ]  # fmt: skip
+
+
+def test_usages_keep_their_identifiers_groupings_and_dates(tmp_path: Path) -> None:
+    write_native(tiny_lm(), tmp_path / "lm")
+    folder = tmp_path / "wug" / "data" / "bank"
+    folder.mkdir(parents=True)
+    usages = usages_of_bank(14)
+    write_uses(folder / "uses.csv", usages)
+    for source in (folder / "uses.csv", tmp_path / "wug"):
+        out = tmp_path / "out"
+        words = ["senses", "bank", str(source), "-m", str(tmp_path / "lm"), "-o", str(out)]
+        assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+        assert read_uses(out / "uses.csv") == usages
+        assert list(read_clusters(out / "clusters.csv")) == [each.identifier for each in usages]
+
+
+def test_many_usages_are_sampled_at_random(tmp_path: Path) -> None:
+    write_uses(tmp_path / "uses.csv", usages_of_bank(200))
+    found = find_occurrences("bank", [str(tmp_path / "uses.csv")], limit=50)
+    assert found.num_found == 200
+    assert found.occurrences == [usage.occurrence for usage in found.usages]
+    rows = [int(occurrence.tokens[3]) for occurrence in found.occurrences]
+    assert rows == sorted(set(rows)) and len(rows) == 50
+    assert 70 < np.mean(rows) < 130
+
+
+def test_an_index_and_a_text_are_read_together_but_usages_alone(text: Path, tmp_path: Path) -> None:
+    sentences = [line.split() for line in TEXT.splitlines()]
+    build_index(BiLmEncoder(Embedder(tiny_lm())), sentences, tmp_path / "index", quiet=True)
+    both = find_occurrences("bank", [str(tmp_path / "index"), str(text)])
+    assert both.num_found == 32
+    write_uses(tmp_path / "uses.csv", usages_of_bank(4))
+    with pytest.raises(InputError, match=r"uses\.csv: usages cannot be combined with text"):
+        find_occurrences("bank", [str(text), str(tmp_path / "uses.csv")])
+    with pytest.raises(InputError, match=r"absent\.txt: no such file"):
+        find_occurrences("bank", [str(tmp_path / "index"), "absent.txt"])
+
+
+def test_a_folder_of_text_is_text_whatever_else_it_holds(text: Path, tmp_path: Path) -> None:
+    write_uses(tmp_path / "uses.csv", usages_of_bank(4))
+    assert find_occurrences("bank", [str(tmp_path)]).num_found == 16
+
+
+def test_a_word_of_several_tokens_is_named_as_such(text: Path) -> None:
+    with pytest.raises(InputError, match=r"\"don't\" is 2 tokens \(do \+ n't\); give one of them"):
+        induce_senses(Embedder(tiny_lm()), "don't", find_occurrences("don't", [str(text)]))
+
+
+def test_a_word_outside_the_vocabulary_gets_a_note(text: Path) -> None:
+    text.write_text(TEXT.replace("bank", "Quay"))
+    elmo = Embedder(tiny_lm())
+    result = induce_senses(elmo, "quay", find_occurrences("quay", [str(text)]))
+    assert result.is_unknown
+    assert senses_tables(result)[0].note.startswith("“quay” is outside the model's vocabulary")
+    known = induce_senses(elmo, "sat", find_occurrences("sat", [str(text)]))
+    assert senses_tables(known)[0].note == ""

@@ -76,6 +76,8 @@ def words() -> None:
     deeds = ("was steep", "raised its rates", "closed early", "flooded", "lent us money")
     lines = [f"The bank by the {place} {deed}." for place in places for deed in deeds]
     Path("news.txt").write_text("\n".join(lines) + "\n")
+    Path("old.txt").write_text("\n".join(lines[:10]) + "\n")
+    Path("new.txt").write_text("\n".join(lines[10:]) + "\n")
 
 
 def integrations() -> None:

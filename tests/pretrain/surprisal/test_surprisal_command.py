@@ -2,8 +2,11 @@
 
 import csv
 import math
+import shutil
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny_lm import tiny_lm
 from typer.testing import CliRunner
@@ -11,8 +14,10 @@ from typer.testing import CliRunner
 from elmokit.cli import app, lexical
 from elmokit.errors import InputError
 from elmokit.pretrain.surprisal import to_file
+from elmokit.pretrain.surprisal.frequencies import read_frequencies
 from elmokit.pretrain.surprisal.measure import surprisal
 from elmokit.pretrain.surprisal.to_file import SurprisalOptions, surprisal_to_file
+from elmokit.text.vocabulary import MARKERS, UNKNOWN
 from elmokit.weights.native import write_native
 
 assert lexical.surprisal  # imported for its command
@@ -121,9 +126,50 @@ def test_frequencies_come_from_a_corpus_or_a_list(
     run("surprisal", lm, text, "-o", out, "-q", "--frequencies", tiny_data)
     found = {row["word"]: row["frequency"] for row in rows_of(out)}
     assert 0 < float(found["cat"]) < 1e6
+    assert found["zebra"] == "0"  # the corpus holds all words of its text, and this is none of them
     counts.write_text("cat three\n")
     with pytest.raises(InputError, match="line 1: expected a word, a tab and a count"):
         run("surprisal", lm, text, "-o", out, "--frequencies", counts)
+
+
+def test_a_word_with_punctuation_has_the_frequency_of_the_word(lm: Path, tmp_path: Path) -> None:
+    (tmp_path / "counts.tsv").write_text("cat\t3\nmat\t1\n")
+    (tmp_path / "text.txt").write_text('The cat, "mat". don\'t\n')
+    out = tmp_path / "out.tsv"
+    run(
+        "surprisal", lm, tmp_path / "text.txt", "-o", out, "-q", "--words",
+        "--frequencies", tmp_path / "counts.tsv",
+    )  # fmt: skip
+    rows = {row["word"]: row for row in rows_of(out)}
+    assert (rows["cat,"]["frequency"], rows["cat,"]["frequency_rank"]) == ("750000", "2")
+    assert (rows['"mat".']["frequency"], rows['"mat".']["frequency_rank"]) == ("250000", "7")
+    assert rows["don't"]["frequency_rank"] == "NA"
+
+
+def test_a_corpus_that_dropped_words_does_not_know_that_a_word_is_absent(
+    tiny_data: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "corpus"
+    shutil.copytree(tiny_data, copy)
+    (path,) = copy.rglob("counts.npy")
+    counts = np.load(path)
+    assert read_frequencies(copy).of("zebra") == 0
+    counts[MARKERS.index(UNKNOWN)] = 5
+    np.save(path, counts)
+    assert math.isnan(read_frequencies(copy).of("zebra"))
+
+
+def test_pandas_reads_every_word_as_it_was_written(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    words = ["the", '"', "NA", "null", "None", "'", "nan", '"', "1.50", "\\", "#"]
+    (tmp_path / "text.txt").write_text(" ".join(words) + "\n")
+    options = SurprisalOptions(pretokenized=True, quiet=True)
+    surprisal_to_file(tiny_lm(), [str(tmp_path / "text.txt")], tmp_path / "out.tsv", options)
+    out = tmp_path / "out.tsv"  # read as in docs/guide/words.md
+    missing = {name: "NA" for name in pandas.read_csv(out, sep="\t", nrows=0) if name != "word"}
+    rows = pandas.read_csv(out, sep="\t", quoting=3, keep_default_na=False, na_values=missing)
+    assert rows["word"].tolist() == words
+    assert rows["forward"].isna().tolist() == [word != "the" for word in words]
 
 
 def test_text_without_words_leaves_no_file(lm: Path, tmp_path: Path) -> None:
@@ -131,6 +177,18 @@ def test_text_without_words_leaves_no_file(lm: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no text to measure"):
         run("surprisal", lm, tmp_path / "empty.txt", "-o", tmp_path / "out.tsv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.txt"]
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work(
+    lm: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "o.tsv"
+    with pytest.raises(InputError, match=r"s\.gif: a picture must end in \.png or \.svg"):
+        run("surprisal", lm, text, "-o", out, "--picture", tmp_path / "s.gif")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"needs matplotlib: .* 'elmokit\[plot\]'"):
+        run("surprisal", lm, text, "-o", out, "--picture", tmp_path / "s.svg")
+    assert not out.exists()
 
 
 def test_the_picture_shows_the_first_words(lm: Path, text: Path, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from elmokit.errors import InputError
-from elmokit.figures import COLOURS, MARKERS, as_png, as_svg, new_figure
+from elmokit.errors import InputError, missing_extra
+from elmokit.figures import COLOURS, MARKERS, as_png, as_svg, can_draw, new_figure
 from elmokit.files import replacing_file
 
 if TYPE_CHECKING:
@@ -42,10 +42,21 @@ class Line(NamedTuple):
     is_dashed: bool = False
 
 
-def write_picture(picture: Picture, path: Path) -> None:
-    """Write the picture as PNG or SVG, by the suffix of ``path``."""
+def require_drawable(path: Path) -> None:
+    """Raise an error if no picture can be written to ``path``: call it before long work."""
+    _require_suffix(path)
+    if not can_draw():
+        raise missing_extra("matplotlib", "plot", "drawing a figure")
+
+
+def _require_suffix(path: Path) -> None:
     if path.suffix not in (".png", ".svg"):
         raise InputError(f"{path}: a picture must end in .png or .svg")
+
+
+def write_picture(picture: Picture, path: Path) -> None:
+    """Write the picture as PNG or SVG, by the suffix of ``path``."""
+    _require_suffix(path)
     with replacing_file(path) as aside:
         if path.suffix == ".png":
             aside.write_bytes(picture.png)

@@ -30,7 +30,7 @@ NUM_RESAMPLES = 500
 NUM_SPLITS = 20
 
 
-class Distances(NamedTuple):
+class ChangeDistances(NamedTuple):
     """The distances between two sets of occurrences."""
 
     apd: float
@@ -42,17 +42,17 @@ class Distances(NamedTuple):
         return float(np.sqrt(max(self.apd, 0.0) * max(self.prt, 0.0)))
 
 
-class Evidence(NamedTuple):
+class ChangeEvidence(NamedTuple):
     """What two sets of occurrences say about a word."""
 
-    distances: Distances
+    distances: ChangeDistances
     jsd: float
     num_clusters: int
     p_value: float
     """The share of random splits of all occurrences with at least this APD."""
     interval: tuple[float, float]
     """95 % interval of APD, by resampling the occurrences of both sets."""
-    floor: Distances
+    floor: ChangeDistances
     """Distances between random halves of the same set: APD and PRT without any change."""
 
     def score(self, measure: "Measure") -> float:
@@ -67,16 +67,16 @@ class Evidence(NamedTuple):
         return self.distances.apd - self.floor.apd
 
 
-def distances(first: Doubles, second: Doubles) -> Distances:
+def distances(first: Doubles, second: Doubles) -> ChangeDistances:
     """Distances between (N, D) and (M, D) vectors of any length."""
     return _between(_units(first).mean(axis=0), _units(second).mean(axis=0))
 
 
-def _between(one: Doubles, other: Doubles) -> Distances:
+def _between(one: Doubles, other: Doubles) -> ChangeDistances:
     """Distances computed from the means of unit vectors."""
     product = float(one @ other)
     lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return Distances(1 - product, 1 - product / lengths if lengths > 0 else 1.0)
+    return ChangeDistances(1 - product, 1 - product / lengths if lengths > 0 else 1.0)
 
 
 def jensen_shannon(first: Doubles, second: Doubles) -> float:
@@ -100,13 +100,13 @@ def cluster_divergence(first: Doubles, second: Doubles, seed: int = 0) -> tuple[
     return jensen_shannon(shares[0], shares[1]), number
 
 
-def evidence(first: Doubles, second: Doubles, seed: int = 0) -> Evidence:
+def evidence(first: Doubles, second: Doubles, seed: int = 0) -> ChangeEvidence:
     """All measures of two sets of vectors; both should have the same number of occurrences."""
     one, other = _units(first), _units(second)
     found = _between(one.mean(axis=0), other.mean(axis=0))
     divergence, number = cluster_divergence(one, other, seed)
     random = np.random.default_rng(seed)
-    return Evidence(
+    return ChangeEvidence(
         found,
         divergence,
         number,
@@ -144,7 +144,7 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def same_corpus_floor(one: Doubles, other: Doubles, random: np.random.Generator) -> Distances:
+def same_corpus_floor(one: Doubles, other: Doubles, random: np.random.Generator) -> ChangeDistances:
     """The mean distances between random halves of each set."""
     found = []
     for units in (one, other):
@@ -155,7 +155,7 @@ def same_corpus_floor(one: Doubles, other: Doubles, random: np.random.Generator)
             order = random.permutation(len(units))
             halves = units[order[:half]], units[order[half : 2 * half]]
             found.append(_between(halves[0].mean(axis=0), halves[1].mean(axis=0)))
-    return Distances(*(float(value) for value in np.mean(found, axis=0)))
+    return ChangeDistances(*(float(value) for value in np.mean(found, axis=0)))
 
 
 def _units(vectors: npt.NDArray[np.floating]) -> Doubles:

@@ -3,24 +3,27 @@
 OUT/change.tsv, change.json, change.svg
     answer/task1/LANGUAGE.txt   WORD<TAB>0 or 1: has it changed (q < 0.05)?
     answer/task2/LANGUAGE.txt   WORD<TAB>SCORE: how much
+    left-out.tsv                targets that are too rare in one of the corpora, with their counts
     uses.csv                    the occurrences compared, as DURel and WUG have them
     index.html, words/*.html    the ranking, and a page for each of the first words
 """
 
 import html
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from elmokit.analysis.output.pictures import Picture, scatter_points, write_pictures
 from elmokit.analysis.output.tables import Table, count
 from elmokit.analysis.semantic_change.compare import ChangeResult, WordChange
 from elmokit.analysis.words.occurrences import Occurrence
+from elmokit.analysis.words.substitutes_table import unknown_note
 from elmokit.analysis.words.wug import Usage, write_uses
 from elmokit.figures import can_draw
 from elmokit.files import replacing_folder, require_replaceable, write_json
 from elmokit.pretrain.substitutes import SubstituteReader
 from elmokit.recipe import to_plain
+from elmokit.text.tokenize import words
 
 MARK = "change.tsv"
 """The file that identifies a folder written by this module."""
@@ -29,6 +32,8 @@ HEADER = (
     "word", "count_1", "count_2", "compared", "apd", "apd_low", "apd_high", "apd_floor", "prt",
     "prt_floor", "mean", "jsd", "excess", "clusters", "p", "q", "adjusted_score",
 )  # fmt: skip
+MOST_LISTED = 50
+"""The largest number of words that were left out to list below the table; left-out.tsv has all."""
 NUM_LINES = 15
 """Lines of the concordance of each corpus on a word's page."""
 LINE_WIDTH = 60
@@ -47,16 +52,16 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         (
             row.word,
             f"{count(row.counts[0])} / {count(row.counts[1])}",
-            f"{row.evidence.excess:.3f}",
-            f"{row.evidence.distances.apd:.3f}",
-            f"{row.evidence.interval[0]:.3f} to {row.evidence.interval[1]:.3f}",
-            f"{row.evidence.floor.apd:.3f}",
-            f"{row.evidence.distances.prt:.3f}",
-            f"{row.evidence.floor.prt:.3f}",
-            f"{row.evidence.distances.mean:.3f}",
-            f"{row.evidence.jsd:.3f}",
-            f"{row.evidence.p_value:.3f}",
-            f"{row.q_value:.3f}",
+            f"{row.evidence.excess:z.3f}",
+            f"{row.evidence.distances.apd:z.3f}",
+            f"{row.evidence.interval[0]:z.3f} to {row.evidence.interval[1]:z.3f}",
+            f"{row.evidence.floor.apd:z.3f}",
+            f"{row.evidence.distances.prt:z.3f}",
+            f"{row.evidence.floor.prt:z.3f}",
+            f"{row.evidence.distances.mean:z.3f}",
+            f"{row.evidence.jsd:z.3f}",
+            f"{row.evidence.p_value:z.3f}",
+            f"{row.q_value:z.3f}",
         )
         for row in result.words[:top]
     )
@@ -67,9 +72,11 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         f"{result.score_and_frequency:.2f}. The floor is the same measure between halves of one "
         f"corpus; the excess is APD above it. Ranked by {result.measure}."
     )
-    if result.too_rare:
-        shown = ", ".join(result.too_rare[:10])
-        note += f" Too rare in one of the corpora, left out: {shown}."
+    rare = [word for word in result.too_rare if word not in set(result.absent)]
+    if rare:
+        note += f" Too rare in one of the corpora, left out: {_listed(rare)}."
+    if result.absent:
+        note += f" Absent from one of the corpora, left out: {_listed(result.absent)}."
     return Table(
         f"Change of use between {result.names[0]} and {result.names[1]} "
         f"({result.encoder}, {result.layer})",
@@ -90,6 +97,16 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         rows,
         note,
     )
+
+
+def _listed(left_out: Sequence[str]) -> str:
+    """Words that were left out; those that are not one token are shown with their tokens."""
+    tokens = {word: words(word) for word in left_out[:MOST_LISTED]}
+    shown = [
+        word if len(tokens[word]) < 2 else f"{word} ({' + '.join(tokens[word])})" for word in tokens
+    ]
+    more = len(left_out) - len(shown)
+    return ", ".join(shown) + (f" and {count(more)} more" if more else "")
 
 
 def change_picture(result: ChangeResult) -> Picture:
@@ -120,13 +137,16 @@ def write_change(
         _write_lines(aside / MARK, ["\t".join(HEADER), *map(_cells, result.words)])
         plain = to_plain(result)
         for row in plain["words"]:
-            del row["occurrences"]  # they are in uses.csv
+            del row["occurrences"], row["usages"]  # they are in uses.csv
         write_json(aside / "change.json", plain)
         by_name = sorted(result.words, key=lambda row: row.word)
-        graded = (f"{row.word}\t{row.evidence.score(result.measure):.6f}" for row in by_name)
+        graded = (f"{row.word}\t{row.evidence.score(result.measure):z.6f}" for row in by_name)
         for task, lines in (("task1", map(_binary, by_name)), ("task2", graded)):
             (aside / "answer" / task).mkdir(parents=True)
             _write_lines(aside / "answer" / task / f"{language}.txt", lines)
+        rare = zip(result.too_rare, result.too_rare_counts, strict=True)
+        left_out = [f"{word}\t{one}\t{other}" for word, (one, other) in rare]
+        _write_lines(aside / "left-out.tsv", ["\t".join(HEADER[:3]), *left_out])
         write_uses(aside / "uses.csv", _usages(result))
         if can_draw():
             write_pictures([change_picture(result)], aside)
@@ -144,12 +164,12 @@ def _cells(row: WordChange) -> str:
         found.distances.apd, *found.interval, found.floor.apd, found.distances.prt,
         found.floor.prt, found.distances.mean, found.jsd, found.excess,
     )  # fmt: skip
-    shown = [f"{value:.6f}" for value in numbers]
+    shown = [f"{value:z.6f}" for value in numbers]
     rest = [
         str(found.num_clusters),
         f"{found.p_value:.4f}",
         f"{row.q_value:.4f}",
-        "NA" if math.isnan(row.adjusted_score) else f"{row.adjusted_score:.6f}",
+        "NA" if math.isnan(row.adjusted_score) else f"{row.adjusted_score:z.6f}",
     ]
     return "\t".join([row.word, *map(str, row.counts), str(row.num_compared), *shown, *rest])
 
@@ -160,6 +180,9 @@ def _binary(row: WordChange) -> str:
 
 def _usages(result: ChangeResult) -> Iterator[Usage]:
     for row in result.words:
+        if row.usages is not None:
+            yield from (usage for side in row.usages for usage in side)
+            continue
         for side, occurrences in enumerate(row.occurrences, start=1):
             for number, occurrence in enumerate(occurrences):
                 yield Usage(row.word, str(side), f"{row.word}-{side}-{number}", occurrence)
@@ -174,20 +197,23 @@ def _word_page(row: WordChange, result: ChangeResult, reader: SubstituteReader |
     parts = [
         f"<h1>{html.escape(row.word)}</h1>",
         f"<p>{row.num_compared} occurrences from each corpus ({row.counts[0]:,} and "
-        f"{row.counts[1]:,} in all). APD {found.distances.apd:.3f} (95 % interval "
-        f"{found.interval[0]:.3f} to {found.interval[1]:.3f}; within a corpus "
-        f"{found.floor.apd:.3f}), PRT {found.distances.prt:.3f} (within a corpus "
-        f"{found.floor.prt:.3f}), JSD {found.jsd:.3f} over {found.num_clusters} clusters, "
-        f"p = {found.p_value:.3f}, q = {row.q_value:.3f}.</p>",
+        f"{row.counts[1]:,} in all). APD {found.distances.apd:z.3f} (95 % interval "
+        f"{found.interval[0]:z.3f} to {found.interval[1]:z.3f}; within a corpus "
+        f"{found.floor.apd:z.3f}), PRT {found.distances.prt:z.3f} (within a corpus "
+        f"{found.floor.prt:z.3f}), JSD {found.jsd:z.3f} over {found.num_clusters} clusters, "
+        f"p = {found.p_value:z.3f}, q = {row.q_value:z.3f}.</p>",
     ]
     substitutes: list[list[str]] = [[], []]
     if reader is not None:
         groups = [[(each.tokens, each.place) for each in side] for side in row.occurrences]
         substitutes = reader.typical(groups)
-    for name, occurrences, words in zip(result.names, row.occurrences, substitutes, strict=True):
+        forms = {each.word for side in row.occurrences for each in side}
+        if not any(map(reader.knows, forms)):
+            parts.append(f"<p>{html.escape(unknown_note(row.word))}</p>")
+    for name, occurrences, named in zip(result.names, row.occurrences, substitutes, strict=True):
         parts.append(f"<h2>{html.escape(name)}</h2>")
-        if words:
-            parts.append(f"<p>Substitutes: {html.escape(', '.join(words))}</p>")
+        if named:
+            parts.append(f"<p>Substitutes: {html.escape(', '.join(named))}</p>")
         parts.append('<table class="concordance">')
         parts += [_concordance_line(each) for each in occurrences[:NUM_LINES]]
         parts.append("</table>")
@@ -215,9 +241,9 @@ def _index_page(result: ChangeResult, num_pages: int) -> str:
         link = f'<a href="words/{number}.html">{word}</a>' if number <= num_pages else word
         found = row.evidence
         parts.append(
-            f"<tr><td>{link}</td><td>{found.excess:.3f}</td><td>{found.distances.apd:.3f}</td>"
-            f"<td>{found.distances.prt:.3f}</td><td>{found.jsd:.3f}</td>"
-            f"<td>{row.q_value:.3f}</td></tr>"
+            f"<tr><td>{link}</td><td>{found.excess:z.3f}</td><td>{found.distances.apd:z.3f}</td>"
+            f"<td>{found.distances.prt:z.3f}</td><td>{found.jsd:z.3f}</td>"
+            f"<td>{row.q_value:z.3f}</td></tr>"
         )
     parts.append("</table>")
     return _page(title, "\n".join(parts))

@@ -24,7 +24,7 @@ MAX_CLUSTERS = 6
 MAX_ROUNDS = 100
 
 
-class Candidate(NamedTuple):
+class ClusterCandidate(NamedTuple):
     """A number of clusters and its scores."""
 
     num_clusters: int
@@ -38,7 +38,7 @@ class Clustering(NamedTuple):
     """N items in K clusters, the largest first."""
 
     labels: Ints  # (N,)
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ClusterCandidate, ...]
     criterion: Criterion
 
     @property
@@ -63,7 +63,7 @@ def cluster(
             break
         found[number] = labels
         score = silhouette(points, labels) if number > 1 else None
-        candidates.append(Candidate(number, bic(points, labels), score))
+        candidates.append(ClusterCandidate(number, bic(points, labels), score))
     return Clustering(found[_chosen(candidates, criterion)], tuple(candidates), criterion)
 
 
@@ -72,7 +72,7 @@ def cluster_into(vectors: npt.NDArray[np.floating], num_clusters: int, seed: int
     return k_means(project(vectors, NUM_COMPONENTS), num_clusters, seed)
 
 
-def _chosen(candidates: list[Candidate], criterion: Criterion) -> int:
+def _chosen(candidates: list[ClusterCandidate], criterion: Criterion) -> int:
     if criterion == "silhouette" and len(candidates) > 1:
         return max(candidates[1:], key=lambda each: each.silhouette or -1.0).num_clusters
     return min(candidates, key=lambda each: each.bic).num_clusters

@@ -4,7 +4,7 @@ Occurrences are clustered by their vectors (clusters.py). Each cluster is descri
 substitutes that distinguish it from the others and by the sentences nearest to its centre.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from elmokit.analysis.output.pictures import Picture, scatter, write_pictures
 from elmokit.analysis.output.tables import Table, count
 from elmokit.analysis.sense_induction.clusters import (
     MAX_CLUSTERS,
-    Candidate,
+    ClusterCandidate,
     Criterion,
     cluster,
     cluster_into,
@@ -27,20 +27,32 @@ from elmokit.analysis.words.index import open_index
 from elmokit.analysis.words.occurrences import (
     LSTM_LAYERS,
     Occurrence,
+    in_tokens,
     layer_name,
     parse_layer,
     vectors_at,
 )
-from elmokit.analysis.words.sample import WordSample, sample_occurrences
+from elmokit.analysis.words.sample import WordSample, sample_occurrences, sample_usages
 from elmokit.analysis.words.sense_map import principal_components
+from elmokit.analysis.words.substitutes_table import unknown_note
 from elmokit.analysis.words.texts import read_sentences
-from elmokit.analysis.words.wug import Usage, is_uses_file, read_uses, write_clusters, write_uses
+from elmokit.analysis.words.wug import (
+    Usage,
+    is_uses_file,
+    is_uses_folder,
+    read_uses,
+    write_clusters,
+    write_uses,
+)
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.figures import can_draw
 from elmokit.files import replacing_folder, require_replaceable, write_json
+from elmokit.pretrain.corpus.documents import find_sources
 from elmokit.pretrain.substitutes import SubstituteReader
 from elmokit.recipe import to_plain
+from elmokit.text.tokenize import words
+from elmokit.weights.load import read_softmax
 
 MIN_OCCURRENCES = 10
 MAX_OCCURRENCES = 500
@@ -74,22 +86,53 @@ class InducedSenses:
     labels: npt.NDArray[np.int64]  # (N,): the sense of each, from 0
     senses: tuple[InducedSense, ...]
     criterion: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ClusterCandidate, ...]
     """The numbers of senses that were tried."""
     points: npt.NDArray[np.float64]  # (N, 2): two principal components
+    usages: tuple[Usage, ...] | None = None
+    """The occurrences with their origin, if they come from a file of usages."""
+    is_unknown: bool = False
+    """Whether the word is outside the vocabulary, so that the context alone gives substitutes."""
 
 
 def find_occurrences(
     word: str, sources: Sequence[str], limit: int = MAX_OCCURRENCES, pretokenized: bool = False
 ) -> WordSample:
-    """Occurrences of a word in texts, in an index of ``elmokit index``, or in a DURel file."""
-    if len(sources) == 1 and (Path(sources[0]) / "index.json").is_file():
-        sample = sample_occurrences(open_index(Path(sources[0])).sentences(), [word], limit)
-        return sample[word.casefold()]
-    if len(sources) == 1 and is_uses_file(Path(sources[0])):
-        usages = [each for each in read_uses(Path(sources[0])) if _is_of(each, word)]
-        return WordSample(len(usages), [usage.occurrence for usage in usages][:limit])
-    return sample_occurrences(read_sentences(sources, pretokenized), [word], limit)[word.casefold()]
+    """Find the occurrences of a word, ignoring case; of many, a random sample.
+
+    Args:
+        word: a word form.
+        sources: files and folders of text, and indexes of ``elmokit index``; or one DURel file of
+            usages, or one folder of them.
+        limit: the largest number of occurrences to return.
+        pretokenized: the text has one sentence per line, tokens separated by spaces.
+    """
+    for source in sources:
+        if _has_usages(Path(source)):
+            if len(sources) > 1:
+                raise InputError(f"{source}: usages cannot be combined with text; give them alone")
+            usages = [each for each in read_uses(Path(source)) if _is_of(each, word)]
+            return sample_usages(usages, word, limit)
+    return sample_occurrences(_sentences(sources, pretokenized), [word], limit)[word.casefold()]
+
+
+def _has_usages(path: Path) -> bool:
+    return is_uses_file(path) or (path.is_dir() and not _is_index(path) and is_uses_folder(path))
+
+
+def _is_index(path: Path) -> bool:
+    return (path / "index.json").is_file()
+
+
+def _sentences(sources: Sequence[str], pretokenized: bool) -> Iterator[list[str]]:
+    texts = [source for source in sources if not _is_index(Path(source))]
+    if texts:
+        find_sources(texts)  # reports a missing file before any is read
+    for source in sources:
+        if source not in texts:
+            yield from open_index(Path(source)).sentences()
+        else:
+            yield from read_sentences([source], pretokenized)
 
 
 def _is_of(usage: Usage, word: str) -> bool:
@@ -117,11 +160,22 @@ def induce_senses(
         max_senses: the largest number of senses to try.
         criterion: ``bic`` or ``silhouette``.
         seed: seed of the clustering.
+
+    >>> import elmokit
+    >>> lines = ["The bank raised its rates .", "We sat on the river bank ."]
+    >>> uses = [elmokit.Occurrence(line.split(), line.split().index("bank")) for line in lines * 8]
+    >>> sample = elmokit.WordSample(len(uses), uses)
+    >>> found = elmokit.induce_senses(elmokit.load("en-small"), "bank", sample)
+    >>> [sense.num_occurrences for sense in found.senses]
+    [8, 8]
     """
     encoder = BiLmEncoder(elmo)
     chosen = parse_layer(layer, encoder)
     occurrences = sample.occurrences
     if not occurrences:
+        tokens = words(word)
+        if len(tokens) > 1:
+            raise InputError(f"{in_tokens(word, tokens)}; give one of them")
         raise InputError(
             f"{word!r} does not occur in this text; give a word form that does (case is ignored)"
         )
@@ -141,6 +195,11 @@ def induce_senses(
     if num_senses is not None:
         labels = cluster_into(vectors, num_senses, seed)
     points, _ = principal_components(unit(vectors).astype(np.float64))
+    read_softmax(elmo.pretrained)
+    output_words = elmo.pretrained.output_words
+    is_known = output_words is None or any(
+        each.word in output_words.vocabulary for each in occurrences
+    )
     return InducedSenses(
         word,
         encoder.name,
@@ -152,6 +211,8 @@ def induce_senses(
         criterion if num_senses is None else "given",
         clustering.candidates,
         points,
+        None if sample.usages is None else tuple(sample.usages),
+        not is_known,
     )
 
 
@@ -168,14 +229,14 @@ def _describe(
         substitutes = SubstituteReader(elmo).typical(groups, NUM_SUBSTITUTES)
     units = unit(vectors)
     senses = []
-    for rows, words in zip(members, substitutes, strict=True):
+    for rows, named in zip(members, substitutes, strict=True):
         similarity = units[rows] @ units[rows].mean(axis=0)
         nearest = [
             occurrences[row] for row in rows[np.argsort(-similarity, kind="stable")].tolist()
         ]
         distinct = {tuple(each.tokens): each for each in reversed(nearest)}
         examples = tuple(reversed(distinct.values()))[:NUM_EXAMPLES]
-        senses.append(InducedSense(len(rows), tuple(words), examples))
+        senses.append(InducedSense(len(rows), tuple(named), examples))
     return tuple(senses)
 
 
@@ -198,6 +259,7 @@ def senses_tables(result: InducedSenses) -> list[Table]:
         f"({result.encoder}, {result.layer})",
         ("sense", "occurrences", "substitutes", "examples"),
         rows,
+        unknown_note(result.word) if result.is_unknown else "",
     )
     tried = tuple(
         (
@@ -231,21 +293,26 @@ def senses_picture(result: InducedSenses) -> Picture:
 
 
 def write_senses(result: InducedSenses, out: Path) -> None:
-    """Write a folder: senses.json, senses.tsv, a picture, and DURel's uses.csv and clusters.csv."""
+    """Write a folder: senses.json, senses.tsv, a picture, and DURel's uses.csv and clusters.csv.
+
+    Senses are counted from 1, as in the tables; the clusters of clusters.csv from 0, as in the Word
+    Usage Graphs. senses.tsv has both.
+    """
     require_replaceable(out, MARK, "senses")
+    usages = result.usages or [
+        Usage(result.word, "1", f"{result.word}-{number}", occurrence)
+        for number, occurrence in enumerate(result.occurrences)
+    ]
+    labels = result.labels.tolist()
     with replacing_folder(out) as aside:
         write_json(aside / MARK, to_plain(result))
-        lines = ["sense\tsubstitutes\tword\tsentence"]
-        for occurrence, label in zip(result.occurrences, result.labels.tolist(), strict=True):
-            words = ", ".join(result.senses[label].substitutes)
-            lines.append(f"{label + 1}\t{words}\t{occurrence.word}\t{occurrence.text()}")
+        lines = ["sense\tsubstitutes\tword\tsentence\tidentifier\tcluster"]
+        for usage, label in zip(usages, labels, strict=True):
+            named, occurrence = ", ".join(result.senses[label].substitutes), usage.occurrence
+            cells = (label + 1, named, occurrence.word, occurrence.text(), usage.identifier, label)
+            lines.append("\t".join(map(str, cells)))
         (aside / "senses.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        identifiers = [f"{result.word}-{number}" for number in range(len(result.occurrences))]
-        usages = (
-            Usage(result.word, "1", identifier, occurrence)
-            for identifier, occurrence in zip(identifiers, result.occurrences, strict=True)
-        )
         write_uses(aside / "uses.csv", usages)
-        write_clusters(aside / "clusters.csv", identifiers, result.labels.tolist())
+        write_clusters(aside / "clusters.csv", [usage.identifier for usage in usages], labels)
         if can_draw():
             write_pictures([senses_picture(result)._replace(name="senses")], aside)

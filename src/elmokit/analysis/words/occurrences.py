@@ -44,9 +44,18 @@ def find_marked(sentence: str) -> Occurrence:
     tokens = tokenize(plain)
     places = [n for n, token in enumerate(tokens) if token.start < end and token.end > start]
     if len(places) != 1:
-        pieces = " + ".join(tokens[place].text for place in places)
-        raise InputError(f"{mark[1]!r} is {len(places)} tokens ({pieces}); mark one of them")
+        pieces = in_tokens(mark[1], [tokens[place].text for place in places])
+        raise InputError(f"{pieces}; mark one of them")
     return Occurrence([token.text for token in tokens], places[0])
+
+
+def in_tokens(word: str, tokens: Sequence[str]) -> str:
+    """The clause that tells a user how a word is split.
+
+    >>> print(in_tokens("end.", ["end", "."]))
+    'end.' is 2 tokens (end + .)
+    """
+    return f"{word!r} is {len(tokens)} tokens ({' + '.join(tokens)})"
 
 
 def find_word(word: str, sentence: str) -> Occurrence:

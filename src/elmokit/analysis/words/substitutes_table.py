@@ -8,6 +8,14 @@ from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.pretrain.substitutes import Substitutes
 
 
+def unknown_note(word: str) -> str:
+    """What substitutes of a word outside the vocabulary are worth."""
+    return (
+        f"“{word}” is outside the model's vocabulary, so it cannot be evidence: the context alone "
+        f"decides."
+    )
+
+
 def substitutes_table(result: Substitutes) -> Table:
     """Two lists side by side: with the word as evidence, and by its context alone."""
     with_word = result.with_word or []
@@ -19,10 +27,7 @@ def substitutes_table(result: Substitutes) -> Table:
         rows.append(tuple(cells))
     header = ("", "with the word", "%") if with_word else ("",)
     if result.own_log_probability is None:
-        note = (
-            f"“{result.word}” is outside the model's vocabulary, so it cannot be evidence: the "
-            f"context alone decides."
-        )
+        note = unknown_note(result.word)
     else:
         own = 100 * math.exp(result.own_log_probability)
         note = f"The context gives “{result.word}” itself {own:.2f} %."

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
+from elmokit.pretrain.corpus.documents import TEXT_SUFFIXES
 from elmokit.text.sources import read_lines
 from elmokit.text.tokenize import Token, align, tokenize
 
@@ -23,6 +24,7 @@ USES_HEADER = (
     "indexes_target_token", "indexes_target_sentence",
 )  # fmt: skip
 CLUSTERS_HEADER = ("identifier", "cluster")
+USES_FILES = frozenset({"uses.csv", "uses.tsv"})
 NOTHING = "-"
 
 
@@ -70,10 +72,17 @@ def is_uses_file(path: Path) -> bool:
     return {"identifier", "context", "indexes_target_token"} <= set(first.split("\t"))
 
 
+def is_uses_folder(path: Path) -> bool:
+    """Whether a folder holds files of usages, at any depth, and no text."""
+    names = [each.name for each in path.rglob("*") if not each.name.startswith(".")]
+    has_text = any(name.lower().endswith(TEXT_SUFFIXES) for name in names)
+    return not has_text and not USES_FILES.isdisjoint(names)
+
+
 def read_uses(path: Path) -> list[Usage]:
     """The usages of a file, or of all uses.csv below a folder (data/LEMMA/uses.csv)."""
     if path.is_dir():
-        files = sorted([*path.rglob("uses.csv"), *path.rglob("uses.tsv")])
+        files = sorted(file for name in USES_FILES for file in path.rglob(name))
         if not files:
             raise InputError(f"{path}: there is no uses.csv below this folder")
         return [usage for file in files for usage in read_uses(file)]

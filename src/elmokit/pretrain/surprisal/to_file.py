@@ -228,7 +228,8 @@ class _TableWriter:
             self._write(self._end_cells(sentence, found, len(words) + 1))
 
     def _cells(self, line: int, position: int, word: WordSurprisal) -> list[str]:
-        frequency = (self._options.frequencies or {}).get(word.word, math.nan)
+        looked_up, frequencies = word.without_punctuation, self._options.frequencies
+        frequency = math.nan if frequencies is None else frequencies.of(looked_up)
         return [
             str(line),
             str(self._num_sentences),
@@ -241,7 +242,7 @@ class _TableWriter:
             *map(_number, word.entropy),
             *(str(rank) if rank else NOTHING for rank in word.rank),
             _number(frequency),
-            str(self._rank.get(word.word, NOTHING)),
+            str(self._rank.get(looked_up, NOTHING)),
             str(int(word.is_unknown)),
         ]
 

@@ -28,6 +28,8 @@ class WordSurprisal(NamedTuple):
     rank: tuple[int, int, int]
     is_unknown: bool
     """Whether any of its tokens is outside the vocabulary."""
+    without_punctuation: str
+    """The only token that is not punctuation, to look up the frequency of; else the whole word."""
 
 
 def each_token(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
@@ -78,4 +80,15 @@ def _joined(
         ),
         tuple(int(way.rank[first]) if is_one else 0 for way in ways),  # type: ignore[arg-type]
         bool(found.is_unknown[part].any()),
+        _without_punctuation([tokens[place].text for place in places]),
     )
+
+
+def _without_punctuation(tokens: Sequence[str]) -> str:
+    """The only token with a letter or digit; if there is not exactly one, all tokens joined.
+
+    >>> _without_punctuation(['"', "the", '"', "."]), _without_punctuation(["do", "n't"])
+    ('the', "don't")
+    """
+    found = [token for token in tokens if any(map(str.isalnum, token))]
+    return found[0] if len(found) == 1 else "".join(tokens)
