@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from elmokit.analysis.encoders.encoder import Encoder as Encoder
     from elmokit.analysis.semantic_change.compare import ChangeResult as ChangeResult
     from elmokit.analysis.semantic_change.compare import CorpusSamples as CorpusSamples
+    from elmokit.analysis.semantic_change.compare import SentenceSource as SentenceSource
     from elmokit.analysis.semantic_change.compare import WordChange as WordChange
     from elmokit.analysis.semantic_change.compare import sample_corpora as sample_corpora
     from elmokit.analysis.semantic_change.compare import samples_of_usages as samples_of_usages
     from elmokit.analysis.semantic_change.compare import word_change as word_change
     from elmokit.analysis.semantic_change.measures import ChangeDistances as ChangeDistances
     from elmokit.analysis.semantic_change.measures import ChangeEvidence as ChangeEvidence
+    from elmokit.analysis.semantic_change.measures import ChangeMeasure as ChangeMeasure
     from elmokit.analysis.sense_induction.clusters import ClusterCandidate as ClusterCandidate
+    from elmokit.analysis.sense_induction.clusters import ClusterCriterion as ClusterCriterion
     from elmokit.analysis.sense_induction.induce import InducedSense as InducedSense
     from elmokit.analysis.sense_induction.induce import InducedSenses as InducedSenses
     from elmokit.analysis.sense_induction.induce import find_occurrences as find_occurrences
@@ -132,6 +135,9 @@ _HOMES = {
     "WordChange": "elmokit.analysis.semantic_change.compare",
     "ChangeEvidence": "elmokit.analysis.semantic_change.measures",
     "ChangeDistances": "elmokit.analysis.semantic_change.measures",
+    "ChangeMeasure": "elmokit.analysis.semantic_change.measures",
+    "ClusterCriterion": "elmokit.analysis.sense_induction.clusters",
+    "SentenceSource": "elmokit.analysis.semantic_change.compare",
     "WordSample": "elmokit.analysis.words.sample",
     "Occurrence": "elmokit.analysis.words.occurrences",
     "Usage": "elmokit.analysis.words.wug",

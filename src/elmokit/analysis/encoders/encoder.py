@@ -32,7 +32,7 @@ class Encoder(Protocol):
     def fingerprint(self) -> str:
         """A cache key that changes whenever any of the vectors could change."""
 
-    def layers(self, sentences: Sentences) -> list[Floats]:
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
         """One array (num_layers, T, D) per sentence."""
 
     def covers(self, token: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import Encoder, Floats, chunks
 from elmokit.analysis.semantic_change.frequency import q_values, spearman, without_frequency
-from elmokit.analysis.semantic_change.measures import ChangeEvidence, Measure, evidence
+from elmokit.analysis.semantic_change.measures import ChangeEvidence, ChangeMeasure, evidence
 from elmokit.analysis.words.occurrences import (
     LSTM_LAYERS,
     Occurrence,
@@ -69,7 +69,7 @@ class ChangeResult:
 
     encoder: str
     layer: str
-    measure: Measure
+    measure: ChangeMeasure
     """The measure by which words are ranked."""
     names: tuple[str, str]
     words: tuple[WordChange, ...]
@@ -184,7 +184,7 @@ def word_change(
     samples: CorpusSamples,
     names: tuple[str, str],
     layer: str = LSTM_LAYERS,
-    measure: Measure = "excess",
+    measure: ChangeMeasure = "excess",
     seed: int = 0,
     quiet: bool = False,
 ) -> ChangeResult:

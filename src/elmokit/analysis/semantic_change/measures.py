@@ -24,7 +24,9 @@ from elmokit.analysis.encoders.encoder import unit
 from elmokit.analysis.sense_induction.clusters import cluster
 
 Doubles = npt.NDArray[np.float64]
-Measure = Literal["excess", "apd", "prt", "mean", "jsd"]
+ChangeMeasure = Literal["excess", "apd", "prt", "mean", "jsd"]
+"""What ranks the words: APD above its floor, APD, PRT, the mean of APD and PRT, or JSD."""
+
 NUM_PERMUTATIONS = 999
 NUM_RESAMPLES = 500
 NUM_SPLITS = 20
@@ -55,7 +57,7 @@ class ChangeEvidence(NamedTuple):
     floor: ChangeDistances
     """Distances between random halves of the same set: APD and PRT without any change."""
 
-    def score(self, measure: "Measure") -> float:
+    def score(self, measure: "ChangeMeasure") -> float:
         """The value of a measure, by its name."""
         if measure in ("apd", "prt", "mean"):
             return float(getattr(self.distances, measure))

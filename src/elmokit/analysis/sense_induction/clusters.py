@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Criterion = Literal["bic", "silhouette"]
+ClusterCriterion = Literal["bic", "silhouette"]
+"""How the number of clusters is chosen."""
 
 NUM_COMPONENTS = 10
 NUM_STARTS = 8
@@ -39,7 +40,7 @@ class Clustering(NamedTuple):
 
     labels: Ints  # (N,)
     candidates: tuple[ClusterCandidate, ...]
-    criterion: Criterion
+    criterion: ClusterCriterion
 
     @property
     def num_clusters(self) -> int:
@@ -50,7 +51,7 @@ class Clustering(NamedTuple):
 def cluster(
     vectors: npt.NDArray[np.floating],
     max_clusters: int = MAX_CLUSTERS,
-    criterion: Criterion = "bic",
+    criterion: ClusterCriterion = "bic",
     seed: int = 0,
 ) -> Clustering:
     """Cluster (N, D) vectors; the criterion chooses the number, at most ``max_clusters``."""
@@ -72,7 +73,7 @@ def cluster_into(vectors: npt.NDArray[np.floating], num_clusters: int, seed: int
     return k_means(project(vectors, NUM_COMPONENTS), num_clusters, seed)
 
 
-def _chosen(candidates: list[ClusterCandidate], criterion: Criterion) -> int:
+def _chosen(candidates: list[ClusterCandidate], criterion: ClusterCriterion) -> int:
     if criterion == "silhouette" and len(candidates) > 1:
         return max(candidates[1:], key=lambda each: each.silhouette or -1.0).num_clusters
     return min(candidates, key=lambda each: each.bic).num_clusters

@@ -19,7 +19,7 @@ from elmokit.analysis.output.tables import Table, count
 from elmokit.analysis.sense_induction.clusters import (
     MAX_CLUSTERS,
     ClusterCandidate,
-    Criterion,
+    ClusterCriterion,
     cluster,
     cluster_into,
 )
@@ -146,7 +146,7 @@ def induce_senses(
     layer: str = LSTM_LAYERS,
     num_senses: int | None = None,
     max_senses: int = MAX_CLUSTERS,
-    criterion: Criterion = "bic",
+    criterion: ClusterCriterion = "bic",
     seed: int = 0,
 ) -> InducedSenses:
     """Cluster the occurrences of a word and describe each cluster.
