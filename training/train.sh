@@ -1,6 +1,7 @@
 #!/bin/sh
 # Train en-small further, behind everything else:  training/train.sh CORPUS GLOVE RUN SKIP [--set ...]
 # SKIP: the tokens of CORPUS that the last export has read. An existing RUN is resumed.
+# The rate falls over the second half of the budget: give the tokens there is time for as --set train.max_tokens=N.
 set -eu
 corpus=$1 glove=$2 run=$3 skip=$4
 shift 4
@@ -9,4 +10,4 @@ if [ -d "$run" ]; then
 fi
 exec nice -n 19 elmokit train small --data "$corpus" -o "$run" \
   --set train.start_from=en-small --set train.skip_tokens="$skip" --set train.vectors="$glove" \
-  --set train.warmup_share=0.001 --set train.learning_rate=0.001 --set train.context=0.3 "$@"
+  --set train.warmup_share=0.01 --set train.decay_share=0.5 --set train.precision=auto --set train.context=0.3 "$@"
