@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from elmokit.model.kernels.products import add_product, product
 from elmokit.text.vocabulary import Vocabulary
 
 ROWS_AT_ONCE = 256
@@ -162,13 +163,9 @@ class _SampledSoftmax(torch.autograd.Function):
             shares.div_(sums[:, None])  # the probabilities of the negatives
             torch.add(sums.log_(), highest, out=log_norm[block])
             to_negative_bias += shares.sum(dim=0)
-            if gradient_dtype == shares.dtype:
-                torch.mm(shares, negative_rows, out=to_hidden[block])
-                to_negatives.addmm_(shares.t(), hidden[block])
-            else:  # rounded, but added up in float32
-                shares = shares.to(gradient_dtype)
-                to_hidden[block] = shares @ narrow_rows
-                to_negatives += shares.t() @ narrow_hidden[block]
+            shares = shares.to(gradient_dtype)
+            product(shares, narrow_rows, out=to_hidden[block])
+            add_product(shares.t(), narrow_hidden[block], out=to_negatives)
         losses = log_norm - target_logits  # (N,): -log p(target)
         to_target = torch.expm1(-losses)  # p(target) - 1
         to_hidden.addcmul_(target_rows, to_target[:, None])

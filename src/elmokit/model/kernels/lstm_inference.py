@@ -15,6 +15,7 @@ from elmokit.device import multiplies_bfloat16_fast
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
 from elmokit.model.kernels.lstm_step import last_rows
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
+from elmokit.model.kernels.products import add_product, product
 
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is computed by one GEMM: enough for full speed with any number of
@@ -155,7 +156,7 @@ def _run_plain(
     start = 0
     for gates in _projected_steps(weights, inputs, rows, batch_sizes):  # (n, 4H), ours
         size = len(gates)
-        _add_product(hidden[:size], weights.hidden_weight, out=gates)
+        add_product(hidden[:size], weights.hidden_weight, out=gates)
         in_forget_out, candidate = torch.split(gates, [3 * cell_dim, cell_dim], dim=1)
         gate_in, gate_forget, gate_out = torch.split(in_forget_out.sigmoid_(), cell_dim, dim=1)
         now = cell[:size].mul_(gate_forget).addcmul_(gate_in, candidate.tanh_())
@@ -166,7 +167,7 @@ def _run_plain(
             torch.tanh(now, out=output).mul_(gate_out)
         else:
             full = torch.tanh(now, out=activated[:size]).mul_(gate_out)
-            _product(full.to(weights.projection.dtype), weights.projection, out=output)
+            product(full.to(weights.projection.dtype), weights.projection, out=output)
             if weights.projection_clip is not None:
                 output.clamp_(-weights.projection_clip, weights.projection_clip)
         hidden = output
@@ -210,20 +211,6 @@ def _project(inputs: Tensor, weights: LstmWeights, out: Tensor) -> None:
         torch.add(
             inputs.to(weights.input_weight.dtype) @ weights.input_weight, weights.bias, out=out
         )
-
-
-def _product(left: Tensor, right: Tensor, out: Tensor) -> None:
-    if left.dtype == out.dtype:
-        torch.mm(left, right, out=out)
-    else:
-        out.copy_(left @ right)
-
-
-def _add_product(left: Tensor, right: Tensor, out: Tensor) -> None:
-    if right.dtype == out.dtype:
-        out.addmm_(left, right)
-    else:
-        out.add_(left.to(right.dtype) @ right)
 
 
 def _blocks(batch_sizes: Sequence[int]) -> Iterator[list[int]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, last_rows, pass_inside
+from elmokit.model.kernels.products import product
 
 
 class Workspace:
@@ -102,7 +103,7 @@ class LstmFunction(torch.autograd.Function):
                 cell_clip, cell=cells[step], squashed=squashed[step], full=full[step],
             )  # fmt: skip
             if projection is not None:
-                _product(full[step], projection, out=outputs[step])
+                product(full[step], projection, out=outputs[step])
                 if projection_clip is not None:
                     outputs[step].clamp_(-projection_clip, projection_clip)
             hidden, before_cell = outputs[step], cells[step]
@@ -169,7 +170,7 @@ class LstmFunction(torch.autograd.Function):
                 to_cell[:size], cell_clip, None if rows is None else rows[step],
                 to_gates=to_gates[step], to_table=to_table, to_bias=to_bias[number],
             )  # fmt: skip
-            _product(to_gates[step], hidden_weight.t(), out=to_hidden[:size])
+            product(to_gates[step], hidden_weight.t(), out=to_hidden[:size])
             if keep is not None:
                 to_hidden[:size].mul_(keep[step])
         to_projection = None
@@ -191,13 +192,6 @@ class LstmFunction(torch.autograd.Function):
             to_projection,
             *6 * [None],
         )
-
-
-def _product(left: Tensor, right: Tensor, out: Tensor) -> None:
-    if left.dtype == out.dtype:
-        torch.mm(left, right, out=out)
-    else:
-        out.copy_(left @ right)
 
 
 def _own(gradient: Tensor | None, like: Tensor, num_rows: int) -> Tensor:
