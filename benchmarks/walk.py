@@ -6,7 +6,7 @@ torch calls back for its operators, are not counted. A training ends at its seco
 after its first sections.
 
     python benchmarks/walk.py DATA CORPUS            # DATA holds wnut17, ewt and glove
-    python benchmarks/walk.py DATA CORPUS --show     # every change of file, in the order of the walk
+    python benchmarks/walk.py DATA CORPUS --show     # every change of file, in order
     python benchmarks/walk.py DATA CORPUS --only embed
 """
 

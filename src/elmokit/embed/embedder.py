@@ -4,6 +4,7 @@ A sentence's vectors depend only on that sentence, not on its batch, its positio
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmokit.device import limited_threads, require_num_threads, usable_device
+from elmokit.device import limited_threads, usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.familiar_calls import FAMILIAR_CALLS
 from elmokit.embed.fingerprint import fingerprint
@@ -32,7 +33,7 @@ from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
-from elmokit.model.kernels.choice import PrecisionName, usable_precision
+from elmokit.model.kernels.lstm_inference import PrecisionName, usable_precision
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import Meter, meter
@@ -42,7 +43,7 @@ from elmokit.weights.load import read_softmax
 from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.tensor_files import StorageType
+from elmokit.weights.tensors import StorageType
 
 Start = Literal["fresh", "settled"] | BiLmState
 """The initial state of every sentence: zeros, the model's warm start (computed from built-in
@@ -74,6 +75,7 @@ class Embedder:
         pretrained: the model, as ``elmokit.weights.load.load_pretrained`` returns it.
         precision: precision of the LSTMs' weights, as in ``elmokit.load``.
         num_threads: the maximum number of threads, as in ``elmokit.load``.
+        device: where the model runs, as in ``elmokit.load``; default: where it is.
         cache_bytes: memory for the vectors of distinct words, which are computed once.
     """
 
@@ -83,9 +85,11 @@ class Embedder:
         *,
         precision: PrecisionName = "float32",
         num_threads: int | None = None,
+        device: str | torch.device | None = None,
         cache_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        require_num_threads(num_threads)
+        if num_threads is not None and num_threads < 1:
+            raise InputError(f"num_threads must be at least 1, got {num_threads}")
         if not isinstance(pretrained, PretrainedModel):
             raise InputError(
                 f"an Embedder is made from a model in memory, got {pretrained!r}; use "
@@ -95,9 +99,9 @@ class Embedder:
         self.num_threads = num_threads
         self.bilm: BiLm = pretrained.bilm.eval()
         self._asked_precision = precision
-        self.bilm.set_precision(usable_precision(precision, self.bilm.device))
         self.indexer: TokenIndexer = pretrained.indexer
         self._cache = WordCache(self.bilm.encoder, self.indexer, cache_bytes)
+        self.to(self.bilm.device if device is None else device)
 
     @property
     def num_layers(self) -> int:
@@ -155,8 +159,8 @@ class Embedder:
 
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model to a device (``"auto"``: a GPU if there is one)."""
-        self.bilm.to(usable_device(device))
-        self.bilm.set_precision(usable_precision(self._asked_precision, self.bilm.device))
+        device = usable_device(device)
+        self.bilm.to(device).set_precision(usable_precision(self._asked_precision, device))
         self.__dict__.pop("_settled", None)
         self.__dict__.pop("fingerprint", None)
         return self
@@ -412,7 +416,7 @@ class Embedder:
         window_tokens: int,
         show_progress: bool,
     ) -> Iterator[Vectors]:
-        with meter("embed", "tokens", quiet=not show_progress) as progress:
+        with _progress(show_progress) as progress:
             for window in windows_of(all_tokens(sentences), window_tokens):
                 yield from self._in_order(window, mix, start, batch_tokens, progress)
 
@@ -424,8 +428,7 @@ class Embedder:
         batch_tokens: int,
         show_progress: bool,
     ) -> list[Vectors]:
-        num_tokens = sum(map(len, sentences))
-        with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
+        with _progress(show_progress, sum(map(len, sentences))) as progress:
             return self._in_order(sentences, mix, start, batch_tokens, progress)
 
     def _in_order(
@@ -434,7 +437,7 @@ class Embedder:
         mix: AnyMix | None,
         start: Start,
         batch_tokens: int,
-        progress: Meter,
+        progress: Meter | None,
     ) -> list[Vectors]:
         """Compute sentences in chunks and return them in order; without a mix, all layers."""
         results: dict[int, Vectors] = {}
@@ -443,7 +446,8 @@ class Embedder:
             arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
             for number, array in zip(chunk, arrays, strict=True):
                 results[number] = array[..., : len(sentences[number]), :].copy()
-            progress.advance(sum(len(sentences[number]) for number in chunk))
+            if progress is not None:
+                progress.advance(sum(len(sentences[number]) for number in chunk))
         return [results[number] for number in range(len(sentences))]
 
     def _run(
@@ -486,6 +490,10 @@ class Embedder:
     def _settled(self) -> BiLmState:
         """Always the same object, because the biLM caches the next state by identity."""
         return (self.pretrained.settled or settle(self)).to(self.bilm.device)
+
+
+def _progress(is_shown: bool, total: int | None = None) -> AbstractContextManager[Meter | None]:
+    return meter("embed", "tokens", total) if is_shown else nullcontext()
 
 
 def require_start(start: str) -> None:

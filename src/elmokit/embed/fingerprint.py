@@ -5,7 +5,7 @@ import json
 
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.recipe import to_plain
-from elmokit.text.characters import UnicodeCharacters
+from elmokit.text.token_ids import UnicodeCharacters
 from elmokit.weights.info import checksum
 from elmokit.weights.pretrained import PretrainedModel
 

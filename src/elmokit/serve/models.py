@@ -7,7 +7,7 @@ from pathlib import Path
 from elmokit.analysis.words.index import OccurrenceIndex, open_index
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL, find_model
 

@@ -25,9 +25,8 @@ import torch
 import elmokit
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.files.json_text import parse_json
 from elmokit.files.locks import try_lock
-from elmokit.recipe import to_plain
+from elmokit.recipe import parse_json, to_plain
 from elmokit.tasks.config import TaskConfig, changed, parse_settings, renamed
 from elmokit.tasks.data.benchmark_sets import Splits, benchmark_splits
 from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task

@@ -19,7 +19,7 @@ from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.files import write_json
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.recipe import read_toml
 from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from elmokit.config import ModelConfig
-from elmokit.model.kernels.choice import describe_auto
+from elmokit.model.kernels.lstm_inference import describe_auto
 from elmokit.weights.pretrained import PretrainedModel
 
 _PARTS = (

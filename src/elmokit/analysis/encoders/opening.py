@@ -9,7 +9,7 @@ from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.sentence_mean import with_sentence_mean
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName, require_precision
+from elmokit.model.kernels.lstm_inference import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import find_model
 from elmokit.weights.pretrained import PretrainedModel

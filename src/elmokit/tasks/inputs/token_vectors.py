@@ -24,7 +24,7 @@ from elmokit.model.packing import find_places
 from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.tasks.config import ElmoConfig, TaskConfig
 from elmokit.tasks.inputs.word_vectors import RandomVectors, WordTable, WordVectors
-from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
+from elmokit.text.token_ids import NUM_UTF8_CHARACTERS, Utf8Characters
 
 Sentences = Sequence[Sequence[str]]
 
