@@ -97,21 +97,17 @@ class Embedder:
             )
         self.pretrained = pretrained
         self.num_threads = num_threads
+        self.source = pretrained.source
+        """Where the model was read from."""
         self.bilm: BiLm = pretrained.bilm.eval()
+        self.num_layers = self.bilm.num_layers
+        """L + 1: the number of layers, including the token layer."""
+        self.dim = 2 * self.bilm.encoder.projection_dim
+        """D, the width of one layer."""
         self._asked_precision = precision
         self.indexer: TokenIndexer = pretrained.indexer
         self._cache = WordCache(self.bilm.encoder, self.indexer, cache_bytes)
         self.to(self.bilm.device if device is None else device)
-
-    @property
-    def num_layers(self) -> int:
-        """L + 1: the number of layers, including the token layer."""
-        return self.bilm.num_layers
-
-    @property
-    def dim(self) -> int:
-        """D, the width of one layer."""
-        return self.bilm.config.vector_dim
 
     @property
     def device(self) -> torch.device:
@@ -122,11 +118,6 @@ class Embedder:
     def precision(self) -> Precision:
         """Precision of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
         return self.bilm.precision
-
-    @property
-    def source(self) -> str:
-        """Where the model was read from."""
-        return self.pretrained.source
 
     @property
     def name(self) -> str:

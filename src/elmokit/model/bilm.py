@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
-from elmokit.model.kernels.lstm_inference import runs_compiled, runs_in_one_call
+from elmokit.model.kernels.lstm_inference import fits_in_one_call, runs_compiled
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.lstm import LstmStack, LstmState, run_together
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
@@ -166,9 +166,9 @@ class BiLm(nn.Module):
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
         results = self._run(table, inputs, packing.batch_sizes, starts)
-        outputs = [layers for layers, _ in results]
-        layers = self._unpack(table, inputs, outputs, rows.shape, packing)
-        return BiLmOutput(layers, BiLmState(*(ended for _, ended in results)))
+        (forward, forward_end), (backward, backward_end) = results
+        layers = self._unpack(table, inputs, [forward, backward], rows.shape, packing)
+        return BiLmOutput(layers, BiLmState(forward_end, backward_end))
 
     def _run(
         self,
@@ -184,13 +184,17 @@ class BiLm(nn.Module):
                 stack(table[rows], batch_sizes, start)
                 for stack, rows, start in zip(stacks, inputs, starts, strict=True)
             ]
-        if runs_in_one_call(self.precision, len(inputs[0]), table, starts.forward.hidden):
-            return run_together(stacks, table, inputs, batch_sizes, starts, self.precision)
         is_compiled = runs_compiled(self.precision, starts.num_rows, table)
+        if is_compiled and fits_in_one_call(len(inputs[0]), table):
+            return run_together(stacks, table, inputs, batch_sizes, starts, self.precision)
         is_short = not is_compiled and starts.num_rows < ROWS_WORTH_A_THREAD
         return run_both(
-            lambda: stacks[0].infer(table, inputs[0], batch_sizes, starts[0], self.precision),
-            lambda: stacks[1].infer(table, inputs[1], batch_sizes, starts[1], self.precision),
+            lambda: stacks[0].infer_by_layer(
+                table, inputs[0], batch_sizes, starts[0], self.precision
+            ),
+            lambda: stacks[1].infer_by_layer(
+                table, inputs[1], batch_sizes, starts[1], self.precision
+            ),
             table.device,
             is_short,
             stays_here=is_compiled,
@@ -238,7 +242,8 @@ class BiLm(nn.Module):
         state = self.zero_state(1) if start is None else start
         markers = torch.tensor([[BEGIN_ROW], [END_ROW]], device=table.device)
         results = self._run(table[: END_ROW + 1], (markers[0], markers[1]), [1], state)
-        return BiLmState(*(ended for _, ended in results))
+        (_, forward), (_, backward) = results
+        return BiLmState(forward, backward)
 
     def _needs_gradient(self, table: Tensor) -> bool:
         return torch.is_grad_enabled() and (

@@ -42,14 +42,14 @@ class CharCnn(nn.Module):
     def __init__(self, config: CharCnnConfig) -> None:
         super().__init__()
         self.config = config
+        self.output_dim = sum(number for _, number in config.filters)
+        """F, the width of the output."""
         dim = config.embedding_dim
         self.embedding = nn.Embedding(config.num_characters, dim)
         self.convolutions = nn.ModuleList(
             nn.Conv1d(dim, number, width) for width, number in config.filters
         )
-        self.highways = nn.ModuleList(
-            Highway(config.num_filters) for _ in range(config.num_highway)
-        )
+        self.highways = nn.ModuleList(Highway(self.output_dim) for _ in range(config.num_highway))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

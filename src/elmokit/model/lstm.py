@@ -18,7 +18,12 @@ from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
 from elmokit.model.kernels.compiled.lstm_layer import Stack
-from elmokit.model.kernels.lstm_inference import run_packed, run_stacks, runs_in_one_call
+from elmokit.model.kernels.lstm_inference import (
+    fits_in_one_call,
+    run_packed,
+    run_stacks,
+    runs_compiled,
+)
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
 from elmokit.model.kernels.lstm_training import LstmFunction, Workspace
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
@@ -186,8 +191,21 @@ class LstmStack(nn.Module):
         The first layer's input projection is computed once per distinct token. ``precision``: the
         precision of the matrices.
         """
-        if runs_in_one_call(precision, len(rows), table, state.hidden):
+        is_compiled = runs_compiled(precision, state.hidden.shape[1], table)
+        if is_compiled and fits_in_one_call(len(rows), table):
             return run_together([self], table, [rows], batch_sizes, [state], precision)[0]
+        return self.infer_by_layer(table, rows, batch_sizes, state, precision)
+
+    @torch.no_grad()
+    def infer_by_layer(
+        self,
+        table: Tensor,
+        rows: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        precision: Precision,
+    ) -> tuple[list[Tensor], LstmState]:
+        """``infer``, one layer after the other, for a batch of any size on any device."""
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
@@ -226,7 +244,7 @@ def run_together(
     starts: Sequence[LstmState],
     precision: Precision,
 ) -> list[tuple[list[Tensor], LstmState]]:
-    """The results of ``infer`` for one or two directions at once; see ``runs_in_one_call``."""
+    """``infer`` for one or two directions in one C call; see ``fits_in_one_call``."""
     given = []
     for stack, rows, start in zip(stacks, inputs, starts, strict=True):
         layers = []

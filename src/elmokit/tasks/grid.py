@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-import elmokit
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import load
 from elmokit.errors import InputError
 from elmokit.files.locks import try_lock
 from elmokit.recipe import parse_json, to_plain
@@ -222,7 +222,7 @@ def _work(grid: Grid, quiet: bool) -> None:
 @lru_cache(maxsize=1)
 def _load(elmo: str | None) -> Embedder:
     """Once for all runs of a process."""
-    return elmokit.load(elmo)
+    return load(elmo)
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:

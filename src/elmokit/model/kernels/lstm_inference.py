@@ -88,13 +88,12 @@ def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
     )
 
 
-def runs_in_one_call(precision: Precision, num_rows: int, inputs: Tensor, like: Tensor) -> bool:
-    """Whether ``run_stacks`` can replace ``run_packed`` for each layer.
+def fits_in_one_call(num_rows: int, inputs: Tensor) -> bool:
+    """Whether ``run_stacks`` can replace a ``run_packed`` for each layer, if that runs in C.
 
-    ``num_rows``: S, the rows of all steps; ``like``: the hidden state, (B, P) or (L, B, P).
+    ``num_rows``: S, the rows of all steps.
     """
-    is_small = max(num_rows, len(inputs)) <= ROWS_IN_ONE_CALL
-    return is_small and num_rows > 0 and runs_compiled(precision, like.shape[-2], like)
+    return 0 < num_rows <= ROWS_IN_ONE_CALL and len(inputs) <= ROWS_IN_ONE_CALL
 
 
 def run_stacks(stacks: Sequence[Stack]) -> list[tuple[Tensor, Tensor, Tensor]]:
