@@ -64,8 +64,8 @@ class Trainer:
         config = recipe.train
         self.lanes = world.lanes(config.batch_size)
         windows = Windows(corpus.train, corpus.num_words, self.lanes, config.window, config.seed)
-        self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
         self.budget = Budget(windows, config)
+        self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
         self.context_loss = first_context_loss(recipe, corpus)
         if self.context_loss is not None:
             self.context_loss.to(world.device)
