@@ -24,9 +24,8 @@ from elmokit.embed.sentences import (
     Sentence,
     Vectors,
     all_tokens,
-    checked_sentences,
-    split_text,
-    token_spans,
+    join_texts,
+    split_texts,
     tokens_of,
 )
 from elmokit.embed.warm_start import settle
@@ -265,24 +264,10 @@ class Embedder:
         (['It', 'rained', '.'], [(0, 2), (3, 9), (9, 10)], (3, 512))
         """
         mix = checked_mix(mix, self.num_layers)
-        pieces = [
-            split_text(text, split_sentences, number)
-            for number, text in enumerate(checked_sentences(texts))
-        ]
+        pieces = split_texts(texts, split_sentences)
         sentences = [sentence for text in pieces for sentence in text.sentences]
-        vectors = iter(self._compute(sentences, mix, start, batch_tokens, show_progress))
-        empty = np.zeros((0, mixed_dim(mix, self.num_layers, self.dim)), dtype=np.float32)
-        results = []
-        for text in pieces:
-            results.append(
-                EmbeddedText(
-                    [token for sentence in text.sentences for token in sentence],
-                    text.offsets,
-                    token_spans(text.sentences),
-                    np.concatenate([empty, *(next(vectors) for _ in text.sentences)]),
-                )
-            )
-        return results
+        vectors = self._compute(sentences, mix, start, batch_tokens, show_progress)
+        return join_texts(pieces, vectors, mixed_dim(mix, self.num_layers, self.dim))
 
     def padded_layers(
         self,
