@@ -5,9 +5,12 @@ counted once for each function and file it is reached from: a loop is read once.
 torch calls back for its operators, are not counted. A training ends at its second step, a report
 after its first sections.
 
-    python benchmarks/walk.py DATA CORPUS      # DATA holds wnut17, ewt and glove
+    python benchmarks/walk.py DATA CORPUS            # DATA holds wnut17, ewt and glove
+    python benchmarks/walk.py DATA CORPUS --show     # every change of file, in order
+    python benchmarks/walk.py DATA CORPUS --only embed
 """
 
+import argparse
 import inspect
 import sys
 import tempfile
@@ -41,7 +44,7 @@ class Walk:
 
     def __init__(self, last_call: tuple[str, str, int] | None) -> None:
         self.files: set[str] = set()
-        self.changes: set[tuple[str, str, str]] = set()
+        self.changes: dict[tuple[str, str, str], None] = {}  # in the order of the walk
         self.num_models_read = 0
         self.last_call = last_call
         self._calls = 0
@@ -57,12 +60,19 @@ class Walk:
         self.num_models_read += function == "build_bilm"
         thread = threading.get_ident()
         if self._file.get(thread, name) != name:
-            self.changes.add((self._file[thread], name, function))
+            self.changes.setdefault((self._file[thread], name, function))
         self._file[thread] = name
         if self.last_call and (Path(name).name, function) == self.last_call[:2]:
             self._calls += 1
             if self._calls == self.last_call[2]:
                 raise _EnoughError
+
+    def steps(self) -> list[str]:
+        """The changes of file, one line each: from which file, into which function."""
+        return [
+            f"  {Path(here).relative_to(HOME)} -> {Path(there).relative_to(HOME)}:{function}"
+            for here, there, function in self.changes
+        ]
 
     def over(self, action: Callable[[], object]) -> None:
         threading.setprofile(self)
@@ -84,7 +94,13 @@ def command(*arguments: object) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    data, corpus = (Path(argument) for argument in arguments)
+    parser = argparse.ArgumentParser(description="How many files an action runs through.")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--show", action="store_true", help="print every change of file")
+    parser.add_argument("--only", default="", help="actions whose title has this in it")
+    options = parser.parse_args(arguments)
+    data, corpus = options.data, options.corpus
     with tempfile.TemporaryDirectory() as folder:
         wnut = data / "wnut17"
         actions: list[tuple[str, Callable[[], object], tuple[str, str, int] | None]] = [
@@ -118,12 +134,16 @@ def main(arguments: Sequence[str]) -> None:
             ),
         ]  # fmt: skip
         for title, action, last_call in actions:
+            if options.only not in title:
+                continue
             walk = Walk(last_call)
             walk.over(action)
             print(
                 f"{title}: {len(walk.files)} files, {len(walk.changes)} changes of file, "
                 f"{walk.num_models_read} models read"
             )
+            if options.show:
+                print("\n".join(walk.steps()))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.tasks.config import find_recipe
 from elmokit.tasks.run import configured
 from elmokit.tasks.task import find_task
-from elmokit.text.characters import Utf8Characters
 from elmokit.text.sentences import SentenceSplitter
+from elmokit.text.token_ids import Utf8Characters
 from elmokit.text.tokenize import tokenize
 from elmokit.text.vocabulary import read_vocabulary
 

@@ -32,7 +32,7 @@ from elmokit.embed.chunks import chunks_of
 from elmokit.embed.embedder import BATCH_TOKENS, Embedder
 from elmokit.embed.word_cache import WordCache
 from elmokit.model.bilm import BiLm
-from elmokit.model.kernels.choice import describe_auto
+from elmokit.model.kernels.lstm_inference import describe_auto
 from elmokit.model.kernels.lstm_weights import PRECISIONS, Precision
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.native import write_native

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig
+from elmokit.embed.chunks import shuffled_batches
 from elmokit.embed.embedder import Embedder
 from elmokit.model.bilm import BiLm
-from elmokit.tasks.data.batches import shuffled_batches
 from elmokit.tasks.data.benchmark_sets import FOLDERS, benchmark_splits
 from elmokit.tasks.inputs.layer_cache import LayerCache
 from elmokit.tasks.inputs.token_vectors import TokenVectors

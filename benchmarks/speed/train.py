@@ -148,8 +148,8 @@ class Measured(NamedTuple):
 def measure(config: ModelConfig, corpus: Corpus, steps: int) -> Measured:
     torch.manual_seed(1)
     train = TrainConfig(batch_size=BATCH, window=WINDOW, num_negatives=NEGATIVES)
-    bilm, softmax = BiLm(config), Softmax(len(corpus.vocabulary), config.lstm.projection_dim)
-    windows = Windows(corpus.train, len(corpus.vocabulary), Lanes(BATCH, 0, BATCH), WINDOW, seed=1)
+    bilm, softmax = BiLm(config), Softmax(corpus.num_words, config.lstm.projection_dim)
+    windows = Windows(corpus.train, corpus.num_words, Lanes(BATCH, 0, BATCH), WINDOW, seed=1)
     maker = BatchMaker(corpus, windows, config, train, rank=0)
     objectives = [
         Objective(bilm, softmax, dropout=0.0, matrix_dtype=dtype)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLm as BiLm
     from elmokit.model.bilm import BiLmOutput as BiLmOutput
     from elmokit.model.bilm import BiLmState as BiLmState
-    from elmokit.model.kernels.choice import PrecisionName as PrecisionName
+    from elmokit.model.kernels.lstm_inference import PrecisionName as PrecisionName
     from elmokit.model.kernels.lstm_weights import Precision as Precision
     from elmokit.model.lstm import LstmState as LstmState
     from elmokit.model.packing import TokenBatch as TokenBatch
@@ -69,10 +69,10 @@ if TYPE_CHECKING:
     from elmokit.pretrain.surprisal.measure import surprisal as surprisal
     from elmokit.serve.page.document import ExplorerPage as ExplorerPage
     from elmokit.serve.page.explore import explore as explore
-    from elmokit.text.characters import Characters as Characters
     from elmokit.text.punkt import PunktParameters as PunktParameters
     from elmokit.text.sentences import SentenceSpan as SentenceSpan
     from elmokit.text.sentences import SentenceSplitter as SentenceSplitter
+    from elmokit.text.token_ids import Characters as Characters
     from elmokit.text.token_ids import TokenIds as TokenIds
     from elmokit.text.token_ids import TokenIndexer as TokenIndexer
     from elmokit.text.tokenize import Token as Token
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from elmokit.weights.names import ModelFiles as ModelFiles
     from elmokit.weights.names import ModelName as ModelName
     from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
-    from elmokit.weights.tensor_files import StorageType as StorageType
+    from elmokit.weights.tensors import StorageType as StorageType
 
 __version__ = "0.2.0.dev0"
 
@@ -111,7 +111,7 @@ _HOMES = {
     "Vocabulary": "elmokit.text.vocabulary",
     "TokenIndexer": "elmokit.text.token_ids",
     "TokenIds": "elmokit.text.token_ids",
-    "Characters": "elmokit.text.characters",
+    "Characters": "elmokit.text.token_ids",
     "Token": "elmokit.text.tokenize",
     "tokenize": "elmokit.text.tokenize",
     "SentenceSpan": "elmokit.text.sentences",
@@ -151,11 +151,11 @@ _HOMES = {
     "ModelName": "elmokit.weights.names",
     "Pooling": "elmokit.embed.pooling",
     "Precision": "elmokit.model.kernels.lstm_weights",
-    "PrecisionName": "elmokit.model.kernels.choice",
+    "PrecisionName": "elmokit.model.kernels.lstm_inference",
     "Sentence": "elmokit.embed.sentences",
     "Start": "elmokit.embed.embedder",
     "StateMode": "elmokit.pretrain.perplexity",
-    "StorageType": "elmokit.weights.tensor_files",
+    "StorageType": "elmokit.weights.tensors",
 }
 __all__ = sorted(_HOMES)
 

@@ -38,12 +38,6 @@ def multiplies_int16_fast(device: torch.device) -> bool:
     return device.type == "cpu" and "avx2" in _cpu_flags()
 
 
-def require_num_threads(num_threads: int | None) -> None:
-    """Reject a number of threads below 1; None leaves the choice to PyTorch."""
-    if num_threads is not None and num_threads < 1:
-        raise InputError(f"num_threads must be at least 1, got {num_threads}")
-
-
 @contextmanager
 def limited_threads(num_threads: int | None) -> Iterator[None]:
     """Limit PyTorch to ``num_threads`` inside the block; None changes nothing."""

@@ -5,13 +5,12 @@ values in files and frozen dataclasses (or named tuples) in memory.
 """
 
 import dataclasses
+import json
 import tomllib
 import types
 import typing
 from pathlib import Path
 from typing import Any, Literal, TypeVar
-
-import numpy as np
 
 from elmokit.errors import InputError, reason_of
 
@@ -27,6 +26,34 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not TOML ({reason_of(error)})") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of untrusted JSON; any problem with it is a JSONDecodeError, a ValueError.
+
+    Deep nesting and huge numbers do not break the parser.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("its brackets nest too deeply", "", 0) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError as error:  # an integer of too many digits
+        raise json.JSONDecodeError(str(error), "", 0) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file that somebody else may have written, such as a model's config."""
+    if not path.is_file():  # reading a pipe would block
+        raise InputError(f"{path}: there is no such file")
+    try:
+        values = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: not a JSON file ({error}); download it again") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: expected a JSON object, got {type(values).__name__}")
+    return values
 
 
 def apply_setting(values: dict[str, Any], setting: str) -> None:
@@ -63,7 +90,7 @@ def to_plain(value: Any) -> Any:
         return [to_plain(item) for item in value]
     if isinstance(value, dict):
         return {name: to_plain(item) for name, item in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(value, "tolist"):  # an array or a number of NumPy, which is not imported for this
         return value.tolist()
     return value
 
@@ -94,7 +121,9 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             known = ", ".join(map(repr, arguments))
             raise InputError(f"{where} must be one of {known}; got {value!r}")
         return value
-    if origin is np.ndarray:
+    if isinstance(origin, type) and origin.__module__ == "numpy":
+        import numpy as np
+
         return np.array(value)
     if origin in (tuple, list):
         return _convert_sequence(origin, arguments, value, where)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from counted_work import CountedText, CountingPattern, Work, count_patterns, work_of
 
-from elmokit.text import characters, punkt, sentences, sources, tokenize, treebank, vocabulary
+from elmokit.text import punkt, sentences, sources, token_ids, tokenize, treebank, vocabulary
 from elmokit.text.sentences import SentenceSplitter
 
 FAMILIES = {
@@ -51,7 +51,7 @@ def split_sentences(text: str) -> None:
 
 @pytest.fixture(autouse=True)
 def counting_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (characters, punkt, sentences, sources, tokenize, treebank, vocabulary):
+    for module in (punkt, sentences, sources, token_ids, tokenize, treebank, vocabulary):
         count_patterns(module, monkeypatch)
 
 

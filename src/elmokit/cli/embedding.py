@@ -22,7 +22,7 @@ from elmokit.cli.options import (
 from elmokit.weights.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from elmokit.model.kernels.choice import PrecisionName
+    from elmokit.model.kernels.lstm_inference import PrecisionName
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Name or path of a model.")]
 

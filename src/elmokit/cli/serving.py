@@ -10,7 +10,7 @@ from elmokit.cli.options import Device, PrecisionOption
 from elmokit.errors import missing_extra
 
 if TYPE_CHECKING:
-    from elmokit.model.kernels.choice import PrecisionName
+    from elmokit.model.kernels.lstm_inference import PrecisionName
 
 
 @app.command(rich_help_panel=EMBED)

@@ -18,11 +18,9 @@ from elmokit.embed.files.to_file import embed_to_file, parse_selection
 from elmokit.embed.files.writers import Layout
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
-from elmokit.model.bilm import BiLm
-from elmokit.model.eager import runs_eagerly
+from elmokit.model.bilm import BiLm, runs_eagerly
 from elmokit.model.packing import add_markers, batch_character_ids, batch_word_ids
-from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIndexer
+from elmokit.text.token_ids import TokenIndexer, Utf8Characters
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.pretrained import PretrainedModel
 

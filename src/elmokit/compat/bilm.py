@@ -25,10 +25,9 @@ from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.model.packing import batch_character_ids, batch_word_ids
 from elmokit.model.scalar_mix import ScalarMix
-from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Utf8Characters
 from elmokit.text.sources import read_lines
-from elmokit.text.token_ids import word_table_rows
-from elmokit.text.vocabulary import UNKNOWN
+from elmokit.text.token_ids import Utf8Characters, word_table_rows
+from elmokit.text.vocabulary import BEGIN_OF_SENTENCE, END_OF_SENTENCE, UNKNOWN
 from elmokit.weights.folders import require_space
 from elmokit.weights.hdf5 import find_dataset, open_hdf5, read_tensor
 from elmokit.weights.load import load_pretrained

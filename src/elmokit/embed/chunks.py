@@ -1,7 +1,11 @@
-"""Groups sentences into batches of similar length with a bounded number of tokens."""
+"""Groups sentences into batches of similar length with a bounded number of tokens: which run
+together, in an ``Embedder`` and in task models.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import TypeVar
+
+import numpy as np
 
 SENTENCES_AT_ONCE = 256
 """Every step reads all the weights, so that more rows share the cost. Beyond this number the gain
@@ -44,6 +48,29 @@ def cut_batches(
             batches.append([number])
             longest = lengths[number]
     return batches
+
+
+def shuffled_batches(
+    lengths: Sequence[int], batch_size: int, max_batch_tokens: int, seed: int, epoch: int
+) -> list[list[int]]:
+    """Numbers of the examples of each batch of an epoch of training, every example once.
+
+    Lengths are blurred by a tenth before they are sorted, so that batches change from epoch to
+    epoch; then the batches are shuffled.
+    """
+    random = np.random.default_rng([seed, epoch])
+    blurred = np.asarray(lengths) * random.uniform(0.9, 1.1, size=len(lengths))
+    order = np.argsort(blurred + random.uniform(0, 0.5, size=len(lengths)), kind="stable")
+    batches = cut_batches(order.tolist(), lengths, max_batch_tokens, batch_size)
+    return [batches[number] for number in random.permutation(len(batches))]
+
+
+def sorted_batches(
+    lengths: Sequence[int], batch_size: int, max_batch_tokens: int
+) -> list[list[int]]:
+    """The same for prediction: shortest first, nothing random."""
+    order = np.argsort(np.asarray(lengths), kind="stable")
+    return cut_batches(order.tolist(), lengths, max_batch_tokens, batch_size)
 
 
 def windows_of(

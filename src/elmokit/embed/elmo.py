@@ -7,9 +7,8 @@ from torch import Tensor, nn
 from elmokit.embed.embedder import Embedder
 from elmokit.embed.sentences import Sentence, all_tokens
 from elmokit.errors import InputError
-from elmokit.model.bilm import BiLm
-from elmokit.model.eager import runs_eagerly
-from elmokit.model.kernels.choice import PrecisionName, usable_precision
+from elmokit.model.bilm import BiLm, runs_eagerly
+from elmokit.model.kernels.lstm_inference import PrecisionName, usable_precision
 from elmokit.model.packing import TokenBatch, batch_tokens
 from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.text.token_ids import TokenIndexer

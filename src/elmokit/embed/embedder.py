@@ -4,6 +4,7 @@ A sentence's vectors depend only on that sentence, not on its batch, its positio
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmokit.device import limited_threads, require_num_threads, usable_device
+from elmokit.device import limited_threads, usable_device
 from elmokit.embed.chunks import chunks_of, windows_of
 from elmokit.embed.familiar_calls import FAMILIAR_CALLS
 from elmokit.embed.fingerprint import fingerprint
@@ -23,16 +24,15 @@ from elmokit.embed.sentences import (
     Sentence,
     Vectors,
     all_tokens,
-    checked_sentences,
-    split_text,
-    token_spans,
+    join_texts,
+    split_texts,
     tokens_of,
 )
 from elmokit.embed.warm_start import settle
 from elmokit.embed.word_cache import DEFAULT_BYTES, WordCache
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm, BiLmState
-from elmokit.model.kernels.choice import PrecisionName, usable_precision
+from elmokit.model.kernels.lstm_inference import PrecisionName, usable_precision
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.packing import find_places
 from elmokit.progress import Meter, meter
@@ -42,7 +42,7 @@ from elmokit.weights.load import read_softmax
 from elmokit.weights.names import short_name
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.tensor_files import StorageType
+from elmokit.weights.tensors import StorageType
 
 Start = Literal["fresh", "settled"] | BiLmState
 """The initial state of every sentence: zeros, the model's warm start (computed from built-in
@@ -74,6 +74,7 @@ class Embedder:
         pretrained: the model, as ``elmokit.weights.load.load_pretrained`` returns it.
         precision: precision of the LSTMs' weights, as in ``elmokit.load``.
         num_threads: the maximum number of threads, as in ``elmokit.load``.
+        device: where the model runs, as in ``elmokit.load``; default: where it is.
         cache_bytes: memory for the vectors of distinct words, which are computed once.
     """
 
@@ -83,9 +84,11 @@ class Embedder:
         *,
         precision: PrecisionName = "float32",
         num_threads: int | None = None,
+        device: str | torch.device | None = None,
         cache_bytes: int = DEFAULT_BYTES,
     ) -> None:
-        require_num_threads(num_threads)
+        if num_threads is not None and num_threads < 1:
+            raise InputError(f"num_threads must be at least 1, got {num_threads}")
         if not isinstance(pretrained, PretrainedModel):
             raise InputError(
                 f"an Embedder is made from a model in memory, got {pretrained!r}; use "
@@ -93,21 +96,17 @@ class Embedder:
             )
         self.pretrained = pretrained
         self.num_threads = num_threads
+        self.source = pretrained.source
+        """Where the model was read from."""
         self.bilm: BiLm = pretrained.bilm.eval()
+        self.num_layers = self.bilm.num_layers
+        """L + 1: the number of layers, including the token layer."""
+        self.dim = 2 * self.bilm.encoder.projection_dim
+        """D, the width of one layer."""
         self._asked_precision = precision
-        self.bilm.set_precision(usable_precision(precision, self.bilm.device))
         self.indexer: TokenIndexer = pretrained.indexer
         self._cache = WordCache(self.bilm.encoder, self.indexer, cache_bytes)
-
-    @property
-    def num_layers(self) -> int:
-        """L + 1: the number of layers, including the token layer."""
-        return self.bilm.num_layers
-
-    @property
-    def dim(self) -> int:
-        """D, the width of one layer."""
-        return self.bilm.config.vector_dim
+        self.to(self.bilm.device if device is None else device)
 
     @property
     def device(self) -> torch.device:
@@ -118,11 +117,6 @@ class Embedder:
     def precision(self) -> Precision:
         """Precision of the LSTMs' matrices: ``"float32"``, ``"bfloat16"`` or ``"int8"``."""
         return self.bilm.precision
-
-    @property
-    def source(self) -> str:
-        """Where the model was read from."""
-        return self.pretrained.source
 
     @property
     def name(self) -> str:
@@ -155,8 +149,8 @@ class Embedder:
 
     def to(self, device: str | torch.device) -> "Embedder":
         """Move the model to a device (``"auto"``: a GPU if there is one)."""
-        self.bilm.to(usable_device(device))
-        self.bilm.set_precision(usable_precision(self._asked_precision, self.bilm.device))
+        device = usable_device(device)
+        self.bilm.to(device).set_precision(usable_precision(self._asked_precision, device))
         self.__dict__.pop("_settled", None)
         self.__dict__.pop("fingerprint", None)
         return self
@@ -270,24 +264,10 @@ class Embedder:
         (['It', 'rained', '.'], [(0, 2), (3, 9), (9, 10)], (3, 512))
         """
         mix = checked_mix(mix, self.num_layers)
-        pieces = [
-            split_text(text, split_sentences, number)
-            for number, text in enumerate(checked_sentences(texts))
-        ]
+        pieces = split_texts(texts, split_sentences)
         sentences = [sentence for text in pieces for sentence in text.sentences]
-        vectors = iter(self._compute(sentences, mix, start, batch_tokens, show_progress))
-        empty = np.zeros((0, mixed_dim(mix, self.num_layers, self.dim)), dtype=np.float32)
-        results = []
-        for text in pieces:
-            results.append(
-                EmbeddedText(
-                    [token for sentence in text.sentences for token in sentence],
-                    text.offsets,
-                    token_spans(text.sentences),
-                    np.concatenate([empty, *(next(vectors) for _ in text.sentences)]),
-                )
-            )
-        return results
+        vectors = self._compute(sentences, mix, start, batch_tokens, show_progress)
+        return join_texts(pieces, vectors, mixed_dim(mix, self.num_layers, self.dim))
 
     def padded_layers(
         self,
@@ -412,7 +392,7 @@ class Embedder:
         window_tokens: int,
         show_progress: bool,
     ) -> Iterator[Vectors]:
-        with meter("embed", "tokens", quiet=not show_progress) as progress:
+        with _progress(show_progress) as progress:
             for window in windows_of(all_tokens(sentences), window_tokens):
                 yield from self._in_order(window, mix, start, batch_tokens, progress)
 
@@ -424,8 +404,7 @@ class Embedder:
         batch_tokens: int,
         show_progress: bool,
     ) -> list[Vectors]:
-        num_tokens = sum(map(len, sentences))
-        with meter("embed", "tokens", num_tokens, quiet=not show_progress) as progress:
+        with _progress(show_progress, sum(map(len, sentences))) as progress:
             return self._in_order(sentences, mix, start, batch_tokens, progress)
 
     def _in_order(
@@ -434,7 +413,7 @@ class Embedder:
         mix: AnyMix | None,
         start: Start,
         batch_tokens: int,
-        progress: Meter,
+        progress: Meter | None,
     ) -> list[Vectors]:
         """Compute sentences in chunks and return them in order; without a mix, all layers."""
         results: dict[int, Vectors] = {}
@@ -443,7 +422,8 @@ class Embedder:
             arrays = vectors.cpu().numpy()  # (B, L + 1, T, D) or (B, T, D)
             for number, array in zip(chunk, arrays, strict=True):
                 results[number] = array[..., : len(sentences[number]), :].copy()
-            progress.advance(sum(len(sentences[number]) for number in chunk))
+            if progress is not None:
+                progress.advance(sum(len(sentences[number]) for number in chunk))
         return [results[number] for number in range(len(sentences))]
 
     def _run(
@@ -486,6 +466,10 @@ class Embedder:
     def _settled(self) -> BiLmState:
         """Always the same object, because the biLM caches the next state by identity."""
         return (self.pretrained.settled or settle(self)).to(self.bilm.device)
+
+
+def _progress(is_shown: bool, total: int | None = None) -> AbstractContextManager[Meter | None]:
+    return meter("embed", "tokens", total) if is_shown else nullcontext()
 
 
 def require_start(start: str) -> None:

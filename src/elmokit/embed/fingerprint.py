@@ -3,10 +3,11 @@
 import hashlib
 import json
 
+import torch
+
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.recipe import to_plain
-from elmokit.text.characters import UnicodeCharacters
-from elmokit.weights.info import checksum
+from elmokit.text.token_ids import UnicodeCharacters
 from elmokit.weights.pretrained import PretrainedModel
 
 
@@ -15,7 +16,7 @@ def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str
     indexer, characters = model.indexer, model.indexer.characters
     facts = {
         "weights": checksum(model),
-        "config": to_plain(model.config),
+        "config": to_plain(model.bilm.config),
         "max_characters": characters.max_characters if characters else None,
         "characters": characters.dictionary if isinstance(characters, UnicodeCharacters) else None,
         "words": indexer.word_ids,
@@ -26,3 +27,13 @@ def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str
     if precision != "float32":  # so that float32 fingerprints stay as in earlier versions
         facts["precision"] = precision
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@torch.no_grad()
+def checksum(model: PretrainedModel) -> str:
+    """SHA-256 of the biLM's weights in float32: the same in whatever format they are stored."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.bilm.state_dict().items()):
+        digest.update(f"{name}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.cpu().float().contiguous().numpy().data)
+    return digest.hexdigest()

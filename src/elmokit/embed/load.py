@@ -3,7 +3,7 @@
 import torch
 
 from elmokit.embed.embedder import Embedder
-from elmokit.model.kernels.choice import PrecisionName, require_precision
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
 from elmokit.weights.pretrained import PretrainedModel
@@ -34,6 +34,5 @@ def load(
     >>> load("en-small").embed(["I like apples."])[0].shape
     (4, 512)
     """
-    require_precision(precision)
     pretrained = load_pretrained(model, need_softmax=False)
-    return Embedder(pretrained, precision=precision, num_threads=num_threads).to(device)
+    return Embedder(pretrained, precision=precision, num_threads=num_threads, device=device)

@@ -72,6 +72,31 @@ def all_tokens(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
         yield tokens_of(sentence, number)
 
 
+def split_texts(texts: Iterable[Sentence], split_sentences: bool) -> list[SplitText]:
+    """Each text as one sentence or split into sentences."""
+    return [
+        split_text(text, split_sentences, number)
+        for number, text in enumerate(checked_sentences(texts))
+    ]
+
+
+def join_texts(
+    pieces: Sequence[SplitText], vectors: Iterable[Vectors], dim: int
+) -> list[EmbeddedText]:
+    """Put texts together again, given the vectors (T, dim) of all their sentences in order."""
+    following = iter(vectors)
+    empty = np.zeros((0, dim), dtype=np.float32)
+    return [
+        EmbeddedText(
+            [token for sentence in text.sentences for token in sentence],
+            text.offsets,
+            token_spans(text.sentences),
+            np.concatenate([empty, *(next(following) for _ in text.sentences)]),
+        )
+        for text in pieces
+    ]
+
+
 def split_text(text: Sentence, split_sentences: bool, number: int) -> SplitText:
     """Tokens of one text with their offsets, as one sentence or split into sentences."""
     if not isinstance(text, str):

@@ -30,7 +30,7 @@ from elmokit.embed.pooling import Pooling
 from elmokit.embed.sentences import Vectors, tokens_of
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.names import ModelName
 
 try:

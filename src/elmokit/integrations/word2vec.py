@@ -19,7 +19,7 @@ from elmokit.embed.load import load
 from elmokit.embed.mix import AnyMix, mixed_dim
 from elmokit.embed.sentences import Vectors
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.progress import meter
 from elmokit.text.sources import can_be_read_twice
 from elmokit.text.static_vectors import StaticVectors, write_static_vectors

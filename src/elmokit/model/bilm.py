@@ -8,21 +8,43 @@
 One class for pretraining, fine-tuning and inference. State is an argument and a result.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from elmokit.config import ModelConfig
-from elmokit.model.eager import runs_eagerly
-from elmokit.model.kernels.lstm_inference import runs_compiled, runs_in_one_call
+from elmokit.model.kernels.lstm_inference import fits_in_one_call, runs_compiled
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.model.lstm import LstmStack, LstmState, run_together
 from elmokit.model.packing import BEGIN_ROW, END_ROW, Packing, add_markers, pack
 from elmokit.model.token_encoder import TokenEncoder
 from elmokit.model.two_directions import ROWS_WORTH_A_THREAD, run_both
 from elmokit.model.weights_version import weights_version
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def runs_eagerly(function: Function) -> Function:
+    """Keep the biLM eager under ``torch.compile``: its kernels are faster than a traced graph.
+
+    Like ``torch.compiler.disable``, but imports torch's compiler only when it is used: the import
+    alone would double the time to load a model.
+    """
+    disabled: list[Callable[..., Any]] = []
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return function(*arguments, **options)
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))  # type: ignore[no-untyped-call]
+        return disabled[0](*arguments, **options)
+
+    return cast(Function, call)
 
 
 class BiLmState(NamedTuple):
@@ -68,6 +90,8 @@ class BiLm(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.num_layers = config.lstm.num_layers + 1
+        """L + 1: the number of layers, including the token layer."""
         self.encoder = TokenEncoder(config)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
@@ -78,11 +102,6 @@ class BiLm(nn.Module):
     def device(self) -> torch.device:
         """Where the weights are."""
         return next(self.parameters()).device
-
-    @property
-    def num_layers(self) -> int:
-        """L + 1: the number of layers, including the token layer."""
-        return self.config.lstm.num_layers + 1
 
     def train(self, mode: bool = True) -> "BiLm":
         """Set the training mode, as in every module; drops values cached from the weights."""
@@ -99,6 +118,7 @@ class BiLm(nn.Module):
             self.forward_lstm.zero_state(num_rows), self.backward_lstm.zero_state(num_rows)
         )
 
+    @runs_eagerly
     def layers(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], start: BiLmState | None = None
     ) -> Tensor:
@@ -111,9 +131,10 @@ class BiLm(nn.Module):
             start: a state with one row, from which every sentence starts; default: zeros.
         """
         opened = self._after_marker(table, start)
-        state = BiLmState(*(direction.expand(len(lengths)) for direction in opened))
-        layers: Tensor = self(table, rows, lengths, state).layers
-        return layers
+        packing = pack(lengths, rows.shape[1], table.device)
+        num_rows = len(packing.order)
+        starts = BiLmState(opened.forward.expand(num_rows), opened.backward.expand(num_rows))
+        return self._run_packed(table, rows, packing, starts).layers
 
     def carry(
         self, table: Tensor, rows: Tensor, lengths: Sequence[int], state: BiLmState
@@ -130,18 +151,24 @@ class BiLm(nn.Module):
     ) -> BiLmOutput:
         """Run rows as given; the caller adds markers around a sentence if needed."""
         packing = pack(lengths, rows.shape[1], table.device)
+        starts = BiLmState(state.forward.rows(packing.order), state.backward.rows(packing.order))
+        layers, ended = self._run_packed(table, rows, packing, starts)
+        kept = [  # a sentence of no tokens keeps its state
+            before.replace_rows(packing.order, after)
+            for before, after in zip(state, ended, strict=True)
+        ]
+        return BiLmOutput(layers, BiLmState(*kept))
+
+    def _run_packed(
+        self, table: Tensor, rows: Tensor, packing: Packing, starts: BiLmState
+    ) -> BiLmOutput:
+        """Run the sentences that have tokens; ``starts`` and the resulting state are theirs."""
         flat = rows.reshape(-1)
         inputs = flat[packing.forward], flat[packing.backward]  # each (S,)
-        starts = BiLmState(state.forward.rows(packing.order), state.backward.rows(packing.order))
         results = self._run(table, inputs, packing.batch_sizes, starts)
-        layers = self._unpack(
-            table, inputs, [outputs for outputs, _ in results], rows.shape, packing
-        )
-        ended = [
-            before.replace_rows(packing.order, after)  # a sentence of no tokens keeps its state
-            for before, (_, after) in zip(state, results, strict=True)
-        ]
-        return BiLmOutput(layers, BiLmState(*ended))
+        (forward, forward_end), (backward, backward_end) = results
+        layers = self._unpack(table, inputs, [forward, backward], rows.shape, packing)
+        return BiLmOutput(layers, BiLmState(forward_end, backward_end))
 
     def _run(
         self,
@@ -157,18 +184,17 @@ class BiLm(nn.Module):
                 stack(table[rows], batch_sizes, start)
                 for stack, rows, start in zip(stacks, inputs, starts, strict=True)
             ]
-        if runs_in_one_call(self.precision, len(inputs[0]), table, starts.forward.hidden):
-            return run_together(
-                [
-                    stack.stack(table, rows, batch_sizes, start, self.precision)
-                    for stack, rows, start in zip(stacks, inputs, starts, strict=True)
-                ]
-            )
         is_compiled = runs_compiled(self.precision, starts.num_rows, table)
+        if is_compiled and fits_in_one_call(len(inputs[0]), table):
+            return run_together(stacks, table, inputs, batch_sizes, starts, self.precision)
         is_short = not is_compiled and starts.num_rows < ROWS_WORTH_A_THREAD
         return run_both(
-            lambda: stacks[0].infer(table, inputs[0], batch_sizes, starts[0], self.precision),
-            lambda: stacks[1].infer(table, inputs[1], batch_sizes, starts[1], self.precision),
+            lambda: stacks[0].infer_by_layer(
+                table, inputs[0], batch_sizes, starts[0], self.precision
+            ),
+            lambda: stacks[1].infer_by_layer(
+                table, inputs[1], batch_sizes, starts[1], self.precision
+            ),
             table.device,
             is_short,
             stays_here=is_compiled,
@@ -216,7 +242,8 @@ class BiLm(nn.Module):
         state = self.zero_state(1) if start is None else start
         markers = torch.tensor([[BEGIN_ROW], [END_ROW]], device=table.device)
         results = self._run(table[: END_ROW + 1], (markers[0], markers[1]), [1], state)
-        return BiLmState(*(ended for _, ended in results))
+        (_, forward), (_, backward) = results
+        return BiLmState(forward, backward)
 
     def _needs_gradient(self, table: Tensor) -> bool:
         return torch.is_grad_enabled() and (

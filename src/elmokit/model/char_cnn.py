@@ -1,14 +1,20 @@
 """Characters of a token -> F features: convolutions of several widths, max pooling, highways.
 
 x = highway_n( ... highway_1( act( max over positions of conv_w(characters) ) ) )
+
+The maximum over all positions of a convolution takes one GEMM per position, the best match kept: a
+match is still in the cache when it is compared with the best so far, and the matrix of all
+positions never exists. The gradient goes to the position that had the maximum.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from elmokit.config import CharCnnConfig
-from elmokit.model.kernels.compiled.conv_max import compiled_conv_max
-from elmokit.model.kernels.conv_max import PLAIN, ConvMaxFunction
+from elmokit.model.kernels.compiled.conv_max import ConvMaxSteps, compiled_conv_max
 
 
 class Highway(nn.Module):
@@ -36,14 +42,14 @@ class CharCnn(nn.Module):
     def __init__(self, config: CharCnnConfig) -> None:
         super().__init__()
         self.config = config
+        self.output_dim = sum(number for _, number in config.filters)
+        """F, the width of the output."""
         dim = config.embedding_dim
         self.embedding = nn.Embedding(config.num_characters, dim)
         self.convolutions = nn.ModuleList(
             nn.Conv1d(dim, number, width) for width, number in config.filters
         )
-        self.highways = nn.ModuleList(
-            Highway(config.num_filters) for _ in range(config.num_highway)
-        )
+        self.highways = nn.ModuleList(Highway(self.output_dim) for _ in range(config.num_highway))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -97,7 +103,7 @@ def _conv_max_of(convolution: nn.Module, characters: Tensor) -> Tensor:
 
 
 def conv_max(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Maximum over the positions of a valid convolution; see ``kernels/conv_max.py``.
+    """Maximum over the positions of a valid convolution.
 
     (N, C, E) characters, (num, E, width) filters -> (N, num).
     """
@@ -109,3 +115,63 @@ def conv_max(characters: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     steps = (compiled_conv_max() if is_trained and is_plain else None) or PLAIN
     matches: Tensor = ConvMaxFunction.apply(flat, kernel, dim, steps)  # type: ignore[no-untyped-call]
     return matches + bias
+
+
+def _keep(match: Tensor, position: int, best: Tensor, at: Tensor) -> None:
+    at.masked_fill_(match > best, position)
+    torch.maximum(best, match, out=best)
+
+
+def _spread(
+    flat: Tensor,
+    kernel: Tensor,
+    gradient: Tensor,
+    at: Tensor,
+    dim: int,
+    to_flat: Tensor,
+    to_kernel: Tensor,
+) -> None:
+    for position, window in enumerate(windows(flat, kernel, dim)):
+        here = gradient * (at == position)  # (N, num)
+        to_flat[:, window].addmm_(here, kernel.t())
+        to_kernel.addmm_(flat[:, window].t(), here)
+
+
+PLAIN = ConvMaxSteps(_keep, _spread)
+
+
+def windows(flat: Tensor, kernel: Tensor, dim: int) -> list[slice]:
+    """The columns of ``flat`` that each position of a filter covers."""
+    last = flat.shape[1] - len(kernel)
+    return [slice(start, start + len(kernel)) for start in range(0, last + 1, dim)]
+
+
+class ConvMaxFunction(torch.autograd.Function):
+    """(N, C * dim) characters, (width * dim, num) filters -> (N, num); ties go to the first."""
+
+    @staticmethod
+    def forward(ctx: Any, flat: Tensor, kernel: Tensor, dim: int, steps: ConvMaxSteps) -> Tensor:
+        """Without a gradient to come, positions are not kept."""
+        needs_gradient = any(ctx.needs_input_grad)
+        first, *others = windows(flat, kernel, dim)
+        best = torch.mm(flat[:, first], kernel)  # (N, num)
+        match = torch.empty_like(best)
+        at = torch.zeros_like(best, dtype=torch.int32) if needs_gradient else None
+        for position, window in enumerate(others, start=1):
+            torch.mm(flat[:, window], kernel, out=match)
+            if at is None:
+                torch.maximum(best, match, out=best)
+            else:
+                steps.keep(match, position, best, at)
+        ctx.dim, ctx.steps = dim, steps
+        ctx.save_for_backward(flat, kernel, at)
+        return best
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        """To the one window of each word that matched best."""
+        flat, kernel, at = ctx.saved_tensors
+        to_flat, to_kernel = torch.zeros_like(flat), torch.zeros_like(kernel)
+        ctx.steps.spread(flat, kernel, gradient.contiguous(), at, ctx.dim, to_flat, to_kernel)
+        return to_flat, to_kernel, None, None

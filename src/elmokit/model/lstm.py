@@ -18,7 +18,12 @@ from torch import Tensor, nn
 
 from elmokit.config import LstmConfig
 from elmokit.model.kernels.compiled.lstm_layer import Stack
-from elmokit.model.kernels.lstm_inference import run_packed, run_stacks, runs_in_one_call
+from elmokit.model.kernels.lstm_inference import (
+    fits_in_one_call,
+    run_packed,
+    run_stacks,
+    runs_compiled,
+)
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
 from elmokit.model.kernels.lstm_training import LstmFunction, Workspace
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
@@ -55,8 +60,8 @@ class LstmState(NamedTuple):
         return LstmState(self.hidden.to(device), self.cell.to(device))
 
     def expand(self, num_rows: int) -> "LstmState":
-        """The state of one sentence, expanded to ``num_rows``."""
-        return LstmState(self.hidden.expand(-1, num_rows, -1), self.cell.expand(-1, num_rows, -1))
+        """The state of one sentence, copied to ``num_rows``."""
+        return LstmState(self.hidden.repeat(1, num_rows, 1), self.cell.repeat(1, num_rows, 1))
 
     def detach(self) -> "LstmState":
         """The same state, detached from the graph."""
@@ -77,15 +82,7 @@ class ProjectedLstm(nn.Module):
             nn.Parameter(torch.empty(cell_dim, projection_dim)) if config.has_projection else None
         )
         self._narrow: tuple[object, NarrowWeights] | None = None
-        self.reset_forget_bias()
         self.reset_parameters()
-
-    def reset_forget_bias(self) -> None:
-        """Set the constant added to the forget gate, which no file stores; readers call this."""
-        cell_dim = self.config.dim
-        forget_bias = self.bias.new_zeros(4 * cell_dim)
-        forget_bias[cell_dim : 2 * cell_dim] = self.config.forget_bias
-        self.register_buffer("forget_bias", forget_bias, persistent=False)
 
     def reset_parameters(self) -> None:
         """Initialise the weights randomly; the bias is not changed."""
@@ -98,12 +95,13 @@ class ProjectedLstm(nn.Module):
 
     def weights(self, dtype: torch.dtype | None = None) -> LstmWeights:
         """``dtype``: round to it; gradients still reach the parameters."""
-        assert isinstance(self.forget_bias, Tensor)
-        dtype = dtype or self.bias.dtype
+        dtype, cell_dim = dtype or self.bias.dtype, self.config.dim
+        bias = self.bias.clone()
+        bias[cell_dim : 2 * cell_dim] += self.config.forget_bias  # which no file stores
         return LstmWeights(
             self.input_weight.to(dtype),
             self.hidden_weight.to(dtype),
-            (self.bias + self.forget_bias).to(dtype),
+            bias.to(dtype),
             None if self.projection is None else self.projection.to(dtype),
             self.config.cell_clip,
             self.config.projection_clip if self.projection is not None else None,
@@ -196,13 +194,27 @@ class LstmStack(nn.Module):
         The first layer's input projection is computed once per distinct token. ``precision``: the
         precision of the matrices.
         """
-        if runs_in_one_call(precision, len(rows), table, state.hidden):
-            return run_together([self.stack(table, rows, batch_sizes, state, precision)])[0]
+        is_compiled = runs_compiled(precision, state.hidden.shape[1], table)
+        if is_compiled and fits_in_one_call(len(rows), table):
+            return run_together([self], table, [rows], batch_sizes, [state], precision)[0]
+        return self.infer_by_layer(table, rows, batch_sizes, state, precision)
+
+    @torch.no_grad()
+    def infer_by_layer(
+        self,
+        table: Tensor,
+        rows: Tensor,
+        batch_sizes: Sequence[int],
+        state: LstmState,
+        precision: Precision,
+    ) -> tuple[list[Tensor], LstmState]:
+        """``infer``, one layer after the other, for a batch of any size on any device."""
         outputs: list[Tensor] = []
         hidden: list[Tensor] = []
         cell: list[Tensor] = []
         inputs = None
-        for number, layer in enumerate(self._lstms()):
+        for number, layer in enumerate(self.layers):
+            assert isinstance(layer, ProjectedLstm)
             is_exact = precision == "float32"
             with torch.autocast(table.device.type, enabled=False):
                 output, last_hidden, last_cell = run_packed(
@@ -222,28 +234,26 @@ class LstmStack(nn.Module):
             cell.append(last_cell)
         return outputs, LstmState(torch.stack(hidden), torch.stack(cell))
 
-    def stack(
-        self,
-        table: Tensor,
-        rows: Tensor,
-        batch_sizes: Sequence[int],
-        state: LstmState,
-        precision: Precision,
-    ) -> Stack:
-        """The argument of ``run_together`` that corresponds to a call of ``infer``."""
-        layers = [layer.narrow_weights(precision) for layer in self._lstms()]
-        return Stack(layers, self.config.use_skip_connections, table, rows, batch_sizes, *state)
-
-    def _lstms(self) -> list[ProjectedLstm]:
-        return [layer for layer in self.layers if isinstance(layer, ProjectedLstm)]
-
     def _has_skip(self, number: int) -> bool:
         return number > 0 and self.config.use_skip_connections
 
 
 @torch.no_grad()
-def run_together(stacks: Sequence[Stack]) -> list[tuple[list[Tensor], LstmState]]:
-    """The results of ``infer`` for one or two directions at once; see ``runs_in_one_call``."""
-    return [
-        (list(outputs), LstmState(hidden, cell)) for outputs, hidden, cell in run_stacks(stacks)
-    ]
+def run_together(
+    stacks: Sequence[LstmStack],
+    table: Tensor,
+    inputs: Sequence[Tensor],
+    batch_sizes: Sequence[int],
+    starts: Sequence[LstmState],
+    precision: Precision,
+) -> list[tuple[list[Tensor], LstmState]]:
+    """``infer`` for one or two directions in one C call; see ``fits_in_one_call``."""
+    given = []
+    for stack, rows, start in zip(stacks, inputs, starts, strict=True):
+        layers = []
+        for layer in stack.layers:
+            assert isinstance(layer, ProjectedLstm)
+            layers.append(layer.narrow_weights(precision))
+        has_skip = stack.config.use_skip_connections
+        given.append(Stack(layers, has_skip, table, rows, batch_sizes, *start))
+    return [(list(outputs), LstmState(hidden, cell)) for outputs, hidden, cell in run_stacks(given)]

@@ -20,13 +20,12 @@ from elmokit.pretrain.training.run_folder import (
     read_checkpoint,
     read_run,
 )
-from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIndexer, word_table_ids
+from elmokit.text.token_ids import TokenIndexer, Utf8Characters, word_table_ids
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.weights.bilm_tf.write import write_bilm_tf
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.tensor_files import StorageType
+from elmokit.weights.tensors import StorageType
 
 SETTLED_BY = 30
 """Number of held-out sentences whose mean state is stored as the settled state."""

@@ -169,7 +169,7 @@ def measure_by_kind(
     """
     split = corpus.sample(split, max_tokens, _STRETCH if start == "carried" else 1)
     num_lanes = max(1, min(MAX_LANES, len(split.starts)))
-    windows = Windows(split, len(corpus.vocabulary), Lanes(num_lanes, 0, num_lanes), WINDOW, seed=0)
+    windows = Windows(split, corpus.num_words, Lanes(num_lanes, 0, num_lanes), WINDOW, seed=0)
     maker = BatchMaker(corpus, windows, bilm.config, TrainConfig(), rank=0)
     states = list(bilm.zero_state(num_lanes))
     names = corpus.kinds if split.kinds is not None else []

@@ -14,7 +14,7 @@ import uvicorn
 
 from elmokit.analysis.explore.corpus import ExploredCorpus
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.serve.app import create_app
 from elmokit.serve.gate import Readiness
 from elmokit.serve.limits import Limits

@@ -7,7 +7,7 @@ from pathlib import Path
 from elmokit.analysis.words.index import OccurrenceIndex, open_index
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL, find_model
 
@@ -92,7 +92,7 @@ def open_models(
             raise InputError(f"two models are called {name}; give one of them as  NAME={path}")
         pretrained = load_pretrained(path, need_softmax=need_softmax)
         # Error messages contain the source; clients should see the name, not a path.
-        embedder = Embedder(replace(pretrained, source=name), precision=precision).to(device)
+        embedder = Embedder(replace(pretrained, source=name), precision=precision, device=device)
         if pretrained.output_words is not None:
             pretrained.output_words.softmax.to(embedder.device)
         served[name] = ServedModel(name, embedder)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from elmokit.errors import InputError, missing_extra
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.serve.app import create_app
 from elmokit.serve.limits import Limits
 from elmokit.serve.models import open_models

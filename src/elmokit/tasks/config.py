@@ -94,16 +94,6 @@ class ElmoConfig:
             self.random_dim >= 0, f"elmo.random_dim must not be negative, got {self.random_dim}"
         )
 
-    @property
-    def at_input(self) -> bool:
-        """Whether ELMo is joined to the word vectors."""
-        return self.where in ("input", "both")
-
-    @property
-    def at_output(self) -> bool:
-        """Whether a second mix is joined to what the task's RNN makes."""
-        return self.where in ("output", "both")
-
 
 @dataclass(frozen=True)
 class FitConfig:
@@ -207,7 +197,7 @@ def paper_settings(task: str, model_config: type[Any]) -> TaskConfig:
     path = find_recipe(task, "paper")
     values = read_toml(path)
     model = from_plain(model_config, values.pop("model"), f"{path}: [model]")
-    return changed(TaskConfig(task, model), values, str(path))
+    return from_plain(TaskConfig, {**values, "task": task, "model": model}, str(path))
 
 
 def find_recipe(task: str, name_or_path: str | Path) -> Path:

@@ -20,12 +20,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from elmokit.embed.chunks import shuffled_batches, sorted_batches
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
 from elmokit.files.checksums import zip_damage
 from elmokit.progress import Meter, meter
 from elmokit.tasks.config import FitConfig
-from elmokit.tasks.data.batches import shuffled_batches, sorted_batches
 from elmokit.tasks.run_folder import (
     checked_reading,
     load_state,

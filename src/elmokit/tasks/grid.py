@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-import elmokit
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import load
 from elmokit.errors import InputError
-from elmokit.files.json_text import parse_json
 from elmokit.files.locks import try_lock
-from elmokit.recipe import to_plain
+from elmokit.recipe import parse_json, to_plain
 from elmokit.tasks.config import TaskConfig, changed, parse_settings, renamed
 from elmokit.tasks.data.benchmark_sets import Splits, benchmark_splits
 from elmokit.tasks.run import CacheConfig, TrainedTask, configured, read_examples, train_task
@@ -223,7 +222,7 @@ def _work(grid: Grid, quiet: bool) -> None:
 @lru_cache(maxsize=1)
 def _load(elmo: str | None) -> Embedder:
     """Once for all runs of a process."""
-    return elmokit.load(elmo)
+    return load(elmo)
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import nn
 
-import elmokit
 from elmokit.device import usable_device
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.load import load
 from elmokit.errors import InputError
 from elmokit.files import write_json
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.model.scalar_mix import ScalarMix
 from elmokit.recipe import read_toml
 from elmokit.tasks.config import TaskConfig, changed, find_recipe, parse_settings
@@ -331,7 +331,7 @@ def _embedder(
     """A model that is read here runs where the task model does; an Embedder stays as it is."""
     if isinstance(elmo, Embedder):
         return elmo
-    return elmokit.load(elmo, device=device, precision=cast(PrecisionName, precision))
+    return load(elmo, device=device, precision=cast(PrecisionName, precision))
 
 
 def _source(embedder: Embedder | None, cache: CacheConfig) -> LayerSource | None:

@@ -23,8 +23,7 @@ import elmokit
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError, reason_of
 from elmokit.files import replacing_file
-from elmokit.files.json_text import parse_json
-from elmokit.recipe import to_plain
+from elmokit.recipe import parse_json, to_plain
 from elmokit.tasks.config import TaskConfig, renamed
 from elmokit.weights.names import SHIPPED_MODELS, find_model, shipped_names
 

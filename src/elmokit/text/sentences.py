@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from elmokit.errors import InputError, missing_extra
 from elmokit.files import write_json
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 from elmokit.text.punkt import SEEN_LOWER, PunktParameters, sentence_spans
 
 _VERSION = 1

@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from elmokit.errors import InputError
 from elmokit.files import replacing_file
-from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE
 from elmokit.text.sources import read_lines
 
+BEGIN_OF_SENTENCE = "<S>"
+END_OF_SENTENCE = "</S>"
 UNKNOWN = "<UNK>"
 MARKERS = (BEGIN_OF_SENTENCE, END_OF_SENTENCE, UNKNOWN)
 MOST_BYTES = 1 << 30

@@ -6,13 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 
 from elmokit.errors import InputError
 from elmokit.files import checksums, is_full_disk, replacing_folder
-from elmokit.files.json_text import parse_json
 
 MODEL_FILES = frozenset(
     (
@@ -50,22 +48,6 @@ def writing_model(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder}: cannot write here ({reason}); choose another folder") from None
 
 
-def require_own_files(folder: Path) -> None:
-    """Refuse a model's folder with links to files outside of it: they may be anybody's.
-
-    In Hugging Face's cache a snapshot is made of links into the folder of its repository.
-    """
-    home = folder.resolve()
-    if home.parent.name == "snapshots" and home.parents[1].name.startswith("models--"):
-        home = home.parents[1]
-    for path in folder.iterdir():
-        if path.is_symlink() and home not in path.resolve().parents:
-            raise InputError(
-                f"{path}: refused, because it is a link that leaves the model's folder; copy the "
-                f"file it leads to, or give that file's own path"
-            )
-
-
 def require_space(path: Path, num_bytes: int) -> None:
     """Raise OSError unless a file of ``num_bytes`` (and a little more) can be written here."""
     wanted = num_bytes + 2**16
@@ -76,16 +58,3 @@ def require_space(path: Path, num_bytes: int) -> None:
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, wanted)
     path.unlink()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; raises InputError if there is none."""
-    if not path.is_file():  # reading a pipe would block
-        raise InputError(f"{path}: there is no such file")
-    try:
-        values = parse_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not a JSON file ({error}); download it again") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: expected a JSON object, got {type(values).__name__}")
-    return values

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from elmokit.errors import InputError, reason_of
-from elmokit.weights.tensor_files import StoredTensor
+from elmokit.weights.tensors import StoredTensor
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _LFS_POINTER = b"version https://git-lfs"

@@ -1,12 +1,9 @@
 """What a model is: sizes, parameters by part, what comes with it."""
 
-import hashlib
 from dataclasses import dataclass
 
-import torch
-
 from elmokit.config import ModelConfig
-from elmokit.model.kernels.choice import describe_auto
+from elmokit.model.kernels.lstm_inference import describe_auto
 from elmokit.weights.pretrained import PretrainedModel
 
 _PARTS = (
@@ -124,13 +121,3 @@ def _describe_lstm(config: ModelConfig) -> str:
         if clip is not None:
             parts.append(f"{name} clipped at {clip:g}")
     return ", ".join(parts)
-
-
-@torch.no_grad()
-def checksum(model: PretrainedModel) -> str:
-    """SHA-256 of the biLM's weights in float32: the same in whatever format they are stored."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.bilm.state_dict().items()):
-        digest.update(f"{name}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.cpu().float().contiguous().numpy().data)
-    return digest.hexdigest()

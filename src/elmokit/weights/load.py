@@ -6,7 +6,7 @@ from pathlib import Path
 
 from elmokit.errors import InputError
 from elmokit.weights.archives import TAR_SUFFIXES, unpack_tar, unpack_zip
-from elmokit.weights.bilm_tf.allennlp import WEIGHTS, is_allennlp, read_allennlp
+from elmokit.weights.bilm_tf.allennlp import ARCHIVED, WEIGHTS, read_allennlp
 from elmokit.weights.bilm_tf.checkpoint import TF_HUB_FILES, find_checkpoint, read_checkpoint
 from elmokit.weights.bilm_tf.layout import (
     files_of,
@@ -14,10 +14,10 @@ from elmokit.weights.bilm_tf.layout import (
     read_bilm_tf_files,
     read_bilm_tf_folder,
 )
-from elmokit.weights.folders import require_own_files
-from elmokit.weights.manylangs import is_manylangs, read_manylangs
+from elmokit.weights.manylangs import FILES as MANYLANGS_FILES
+from elmokit.weights.manylangs import read_manylangs
 from elmokit.weights.names import ModelFiles, ModelName, find_model, is_checkpoint_file
-from elmokit.weights.native import is_native, read_native
+from elmokit.weights.native import read_native
 from elmokit.weights.pretrained import PretrainedModel
 from elmokit.weights.tensor_bundle.bundle import prefix_of
 
@@ -83,24 +83,45 @@ _FILES_OF_FOLDERS = TF_HUB_FILES | {
 
 
 def _read_folder(folder: Path, need_softmax: bool, options: Path | None = None) -> PretrainedModel:
-    require_own_files(folder)
-    if options is None and is_manylangs(folder):
+    names = _own_files(folder)
+    if options is None and not MANYLANGS_FILES.isdisjoint(names):
         return read_manylangs(folder)
-    if options is None and is_native(folder):
-        return read_native(folder, need_softmax=need_softmax)
+    if options is None and "config.json" in names:
+        native = read_native(folder, need_softmax=need_softmax)
+        if native is not None:
+            return native
     if any(folder.glob("*.hdf5")) or any(folder.glob("*.h5")):
         if options is not None:
             return _read_pair(find_bilm_tf(folder).weights, options, need_softmax)
         return read_bilm_tf_folder(folder, need_softmax=need_softmax)
-    if is_allennlp(folder):
+    if WEIGHTS in names:
+        if (folder / ARCHIVED).is_dir():
+            _own_files(folder / ARCHIVED)
         return read_allennlp(folder, options)
     checkpoint = find_checkpoint(folder)
     if checkpoint is not None:
-        require_own_files(checkpoint.parent)
+        _own_files(checkpoint.parent)  # the variables of a TF-Hub module stand one folder below
         model = read_checkpoint(checkpoint, options, need_softmax=need_softmax)
         model.source = str(folder)
         return model
     return _look_inside(folder, need_softmax, options)
+
+
+def _own_files(folder: Path) -> set[str]:
+    """The names of the files of a model's folder; refuses links out of it, to anybody's files.
+
+    In Hugging Face's cache a snapshot is made of links into the folder of its repository.
+    """
+    home = folder.resolve()
+    if home.parent.name == "snapshots" and home.parents[1].name.startswith("models--"):
+        home = home.parents[1]
+    for path in folder.iterdir():
+        if path.is_symlink() and home not in path.resolve().parents:
+            raise InputError(
+                f"{path}: refused, because it is a link that leaves the model's folder; copy the "
+                f"file it leads to, or give that file's own path"
+            )
+    return {path.name for path in folder.iterdir() if path.is_file()}
 
 
 def _look_inside(folder: Path, need_softmax: bool, options: Path | None) -> PretrainedModel:

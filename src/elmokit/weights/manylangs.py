@@ -13,13 +13,10 @@ from torch import Tensor
 
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig, WordTableConfig
 from elmokit.errors import InputError
-from elmokit.text.characters import UnicodeCharacters
-from elmokit.text.token_ids import TokenIndexer
-from elmokit.weights.build import build_bilm
-from elmokit.weights.folders import read_json
+from elmokit.recipe import read_json
+from elmokit.text.token_ids import TokenIndexer, UnicodeCharacters
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import read_state
-from elmokit.weights.tensor_files import read_pickled_tensors
+from elmokit.weights.tensors import build_bilm, read_pickled_tensors, read_state
 
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 _RELEASED: dict[str, dict[str, Any]] = {  # the settings all 44 languages were trained with
@@ -36,12 +33,10 @@ _RELEASED: dict[str, dict[str, Any]] = {  # the settings all 44 languages were t
 _CHARACTER_MARKERS = ("<bow>", "<eow>", "<oov>", "<pad>", "<bos>", "<eos>")
 _WORD_MARKERS = ("<oov>", "<bos>", "<eos>")
 
+FILES = frozenset(("token_embedder.pkl", "encoder.pkl"))
+"""By one of these a folder is recognised."""
+
 Tensors = dict[str, Tensor]
-
-
-def is_manylangs(folder: Path) -> bool:
-    """Whether a folder looks like an ELMoForManyLangs model."""
-    return (folder / "token_embedder.pkl").is_file() or (folder / "encoder.pkl").is_file()
 
 
 def read_manylangs(folder: Path) -> PretrainedModel:

@@ -18,51 +18,55 @@ from elmokit.config import ModelConfig
 from elmokit.errors import InputError
 from elmokit.files import write_json
 from elmokit.model.softmax import OutputWords
-from elmokit.recipe import from_plain, to_plain
-from elmokit.text.characters import UnicodeCharacters, Utf8Characters
-from elmokit.text.token_ids import TokenIndexer
+from elmokit.recipe import from_plain, read_json, to_plain
+from elmokit.text.token_ids import TokenIndexer, UnicodeCharacters, Utf8Characters
 from elmokit.text.vocabulary import read_vocabulary
-from elmokit.weights.build import build_bilm, build_softmax
-from elmokit.weights.folders import read_json, writing_model
+from elmokit.weights.folders import writing_model
 from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import read_state, write_state
-from elmokit.weights.tensor_files import StorageType, read_tensors, write_tensors
+from elmokit.weights.tensors import (
+    StorageType,
+    build_bilm,
+    build_softmax,
+    read_state,
+    read_tensors,
+    write_state,
+    write_tensors,
+)
 
 FORMAT, VERSION = "elmokit", 1
 SOFTMAX = "softmax.safetensors"
 
 
-def is_native(folder: Path) -> bool:
-    """Whether a folder holds a model in elmokit's own format."""
-    path = folder / "config.json"
-    return path.is_file() and read_json(path).get("format") == FORMAT
+def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel | None:
+    """Read a folder in elmokit's own format; None if its config.json is another program's.
 
-
-def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel:
-    """``need_softmax=False`` leaves the (often large) softmax on disk."""
+    ``need_softmax=False`` leaves the (often large) softmax on disk.
+    """
     path = folder / "config.json"
     values = read_json(path)
     if values.get("format") != FORMAT:
-        raise InputError(f"{path}: this is not the config of an elmokit model")
+        return None
     if values.get("version") != VERSION:
         raise InputError(
             f"{path}: format version {values.get('version')!r}, but this elmokit reads version "
             f"{VERSION}; install a newer elmokit"
         )
     config = from_plain(ModelConfig, values.get("model"), str(path))
+    markers = _table(values, "indexer", path)
+    card = {str(key): str(value) for key, value in _table(values, "card", path).items()}
     bilm = build_bilm(
         config, read_tensors(folder / "model.safetensors"), folder / "model.safetensors"
     )
     is_unread = not need_softmax and (folder / SOFTMAX).is_file()
     return PretrainedModel(
         bilm=bilm,
-        indexer=_read_indexer(folder, config, _table(values, "indexer", path)),
+        indexer=_read_indexer(folder, config, markers),
         format="native",
         source=str(folder),
         settled=read_state(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
-        card={str(key): str(value) for key, value in _table(values, "card", path).items()},
+        card=card,
         unread_softmax=ModelFiles(folder) if is_unread else None,
     )
 

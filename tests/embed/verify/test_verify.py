@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.fingerprint import checksum
 from elmokit.embed.sample_sentences import SAMPLE_SENTENCES
 from elmokit.embed.verify.verify import verify
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
 from elmokit.weights.bilm_tf.write import write_bilm_tf
-from elmokit.weights.info import checksum, info
+from elmokit.weights.info import info
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from elmokit.model.char_cnn import conv_max
+from elmokit.model.char_cnn import PLAIN, ConvMaxFunction, conv_max
 from elmokit.model.kernels.compiled.conv_max import compiled_conv_max
-from elmokit.model.kernels.conv_max import PLAIN, ConvMaxFunction
 
 
 def test_it_equals_a_convolution_and_its_maximum() -> None:

@@ -167,18 +167,16 @@ def test_without_a_compiler_pytorch_does_the_work(monkeypatch: pytest.MonkeyPatc
 
 
 def test_auto_is_what_the_processor_multiplies_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
-    from elmokit.model.kernels import choice
-
     cpu = torch.device("cpu")
-    monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: True)
-    assert choice.usable_precision("auto", cpu) == "bfloat16"
-    monkeypatch.setattr(choice, "multiplies_bfloat16_fast", lambda place: False)
-    monkeypatch.setattr(choice, "multiplies_int16_fast", lambda place: place == cpu)
-    monkeypatch.setattr(choice, "compiled_layer", lambda precision: object())
-    assert choice.usable_precision("auto", cpu) == "int8"
-    assert choice.usable_precision("auto", torch.device("meta")) == "float32"
-    monkeypatch.setattr(choice, "compiled_layer", lambda precision: None)
-    assert choice.usable_precision("auto", cpu) == "float32"
+    monkeypatch.setattr(lstm_inference, "multiplies_bfloat16_fast", lambda place: True)
+    assert lstm_inference.usable_precision("auto", cpu) == "bfloat16"
+    monkeypatch.setattr(lstm_inference, "multiplies_bfloat16_fast", lambda place: False)
+    monkeypatch.setattr(lstm_inference, "multiplies_int16_fast", lambda place: place == cpu)
+    monkeypatch.setattr(lstm_inference, "compiled_layer", lambda precision: object())
+    assert lstm_inference.usable_precision("auto", cpu) == "int8"
+    assert lstm_inference.usable_precision("auto", torch.device("meta")) == "float32"
+    monkeypatch.setattr(lstm_inference, "compiled_layer", lambda precision: None)
+    assert lstm_inference.usable_precision("auto", cpu) == "float32"
 
 
 @PRECISIONS

@@ -10,7 +10,7 @@ import pytest
 from elmokit.errors import InputError
 from elmokit.pretrain.corpus.corpus import Corpus, Split, warn_if_few
 from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
-from elmokit.text.characters import Utf8Characters
+from elmokit.text.token_ids import Utf8Characters
 
 WORDS = ["a", "café", "😀", "x" * 60, "b\x00c"]
 

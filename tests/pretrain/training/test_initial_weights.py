@@ -24,9 +24,8 @@ from elmokit.pretrain.training.initial_weights import (
 )
 from elmokit.pretrain.training.run import train
 from elmokit.pretrain.training.windows import Lanes, Windows
-from elmokit.text.characters import Utf8Characters
 from elmokit.text.static_vectors import StaticVectors
-from elmokit.text.token_ids import TokenIds
+from elmokit.text.token_ids import TokenIds, Utf8Characters
 from elmokit.text.vocabulary import MARKERS
 from elmokit.weights.load import load_pretrained
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from elmokit.cli import app, embedding, pretrain  # noqa: F401  adds the commands
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.fingerprint import checksum
 from elmokit.errors import InputError
-from elmokit.weights.info import checksum
 from elmokit.weights.load import load_pretrained
 
 PLACES = [

@@ -8,7 +8,7 @@ from elmokit.analysis.encoders.encoder import Floats, Sentences, chunks
 from elmokit.config import ModelConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.bilm import BiLm
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.pretrained import PretrainedModel
 

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_sequence, pad_packed_sequenc
 from elmokit.analysis.encoders.static import StaticEncoder
 from elmokit.errors import InputError
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors
-from elmokit.weights.tensor_files import read_pickled_tensors
+from elmokit.weights.tensors import read_pickled_tensors
 
 Floats = npt.NDArray[np.float32]
 PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")

@@ -9,7 +9,7 @@ from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.sentence_mean import with_sentence_mean
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
-from elmokit.model.kernels.choice import PrecisionName, require_precision
+from elmokit.model.kernels.lstm_inference import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import find_model
 from elmokit.weights.pretrained import PretrainedModel
@@ -44,8 +44,7 @@ class Models:
         path = find_model(name).path
         if path not in self._embedders:
             model = load_pretrained(path, need_softmax=self.need_softmax)
-            embedder = Embedder(model, precision=self.precision)
-            self._embedders[path] = embedder.to(self.device)
+            self._embedders[path] = Embedder(model, precision=self.precision, device=self.device)
         return self._embedders[path]
 
     def encoder(self, name: str) -> Encoder:

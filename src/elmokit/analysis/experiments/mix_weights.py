@@ -12,7 +12,7 @@ from elmokit.analysis.experiments.runs import TITLES, TaskRun, read_runs
 from elmokit.analysis.output.pictures import Picture, heat_map
 from elmokit.analysis.output.tables import Table
 from elmokit.errors import InputError
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 
 PLACES = ("input", "output")
 BOTH = "input + output"

@@ -63,7 +63,7 @@ def perplexities(
             rows.append(ModelPerplexity(title, found.forward, found.backward, start))
     train = row_of(corpus.train, corpus.vocabulary, seen)
     heldout = row_of(corpus.heldout, corpus.vocabulary)
-    ngram = train_kneser_ney(train, len(corpus.vocabulary), order, quiet)
+    ngram = train_kneser_ney(train, corpus.num_words, order, quiet)
     title = f"{order}-gram, Kneser-Ney"
     rows.insert(0, ModelPerplexity(title, ngram.perplexity(heldout), None, "fresh"))
     unknown = float((heldout.words == corpus.vocabulary.unknown).sum()) / heldout.num_predictions
@@ -71,7 +71,7 @@ def perplexities(
         tuple(rows),
         heldout.num_predictions,
         train.num_predictions,
-        len(corpus.vocabulary),
+        corpus.num_words,
         unknown,
     )
 

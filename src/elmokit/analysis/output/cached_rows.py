@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.errors import InputError
 from elmokit.files import write_json
-from elmokit.files.json_text import parse_json
-from elmokit.recipe import from_plain, to_plain
+from elmokit.recipe import from_plain, parse_json, to_plain
 
 Row = TypeVar("Row")
 

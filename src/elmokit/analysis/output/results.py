@@ -14,8 +14,7 @@ from elmokit.analysis.output.pictures import Picture, write_picture
 from elmokit.analysis.output.tables import Table, print_tables
 from elmokit.errors import InputError
 from elmokit.files import write_json
-from elmokit.files.json_text import parse_json
-from elmokit.recipe import to_plain
+from elmokit.recipe import parse_json, to_plain
 
 FORMER_NAMES = {"occurrences": "uses"}
 """Sections that were once stored under another name."""

@@ -243,7 +243,13 @@ class ReportConfig:
         return elmokit_line(*words)
 
     def check(self) -> None:
-        """Raise for wrong names and settings of tasks before the long computation starts."""
+        """Raise for wrong names and settings of tasks before the long computation starts.
+
+        The defaults are elmokit's own and need no check.
+        """
+        given = ("tasks", "table1_tasks", "recipe", "task_settings")
+        if all(getattr(self, name) == getattr(ReportConfig, name) for name in given):
+            return
         from elmokit.tasks.run import configured
 
         for task in (*self.tasks, *self.table1_tasks):

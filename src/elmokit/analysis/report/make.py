@@ -63,11 +63,12 @@ def make_report(
     needs_softmax = any(section.needs_softmax and not section.needs(config) for section in wanted)
     models = Models(config.device, needs_softmax)  # each model is opened once for all sections
     encoder = models.encoder(config.model)
+    fingerprint = encoder.fingerprint
     command = config.command(sections)
-    writer = PageWriter(config.out, SECTIONS, encoder.name, encoder.fingerprint, command)
+    writer = PageWriter(config.out, SECTIONS, encoder.name, fingerprint, command)
     left_out: dict[str, str] = {}
     for section in wanted:
-        provenance = _provenance(section, config, encoder.fingerprint)
+        provenance = _provenance(section, config, fingerprint)
         stored = load_result(config.out, section.name)
         if stored is not None and stored.provenance.as_key() == provenance.as_key():
             continue

@@ -28,8 +28,7 @@ from elmokit.analysis.encoders.encoder import Encoder, Floats, unit
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.errors import InputError, missing_extra, reason_of
 from elmokit.files.arrays import map_npy
-from elmokit.files.json_text import parse_json
-from elmokit.recipe import from_plain
+from elmokit.recipe import from_plain, parse_json
 from elmokit.text.static_vectors import StaticVectors
 
 FORMAT = "elmokit-index"

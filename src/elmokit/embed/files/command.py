@@ -19,7 +19,7 @@ from elmokit.embed.verify.stored_files import check_stored
 from elmokit.embed.warm_start import settle
 from elmokit.errors import InputError
 from elmokit.files import require_replaceable
-from elmokit.model.kernels.choice import PrecisionName
+from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.progress import meter
 from elmokit.text.sources import can_be_read_twice, require_sources
 from elmokit.weights.bilm_tf.write import write_bilm_tf

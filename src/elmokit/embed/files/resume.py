@@ -27,9 +27,9 @@ from elmokit.embed.files.to_file import Selection, note_of, stream_selection, wi
 from elmokit.embed.files.writers import Layout, full_disk_said_plainly, writing
 from elmokit.errors import InputError
 from elmokit.files import remove_leftovers, replacing_file, write_json
-from elmokit.files.json_text import parse_json
 from elmokit.files.locks import try_lock
 from elmokit.progress import Meter
+from elmokit.recipe import parse_json
 
 Array = npt.NDArray[Any]
 FORMAT = 1

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.errors import InputError, reason_of
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 from elmokit.text.sources import read_lines
 from elmokit.weights.hdf5 import find_dataset, open_hdf5
 

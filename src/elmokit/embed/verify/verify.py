@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from elmokit.embed.embedder import Embedder
+from elmokit.embed.fingerprint import checksum
 from elmokit.embed.sample_sentences import SAMPLE_SENTENCES
 from elmokit.embed.sentences import Vectors
 from elmokit.embed.verify.reference_vectors import ExpectedSentence, read_expected
 from elmokit.errors import InputError
-from elmokit.weights.info import ModelInfo, checksum, info
+from elmokit.weights.info import ModelInfo, info
 
 BATCH_SIZES = (64, 32, 16, 128, 1)
 """Batch sizes of the old programs: AllenNLP, simple_elmo, bilm-tf's examples, one by one."""

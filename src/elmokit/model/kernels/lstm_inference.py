@@ -1,5 +1,7 @@
 """The loop over the steps of one LSTM layer, without gradients: in C or in PyTorch.
 
+``usable_precision`` says what the precision "auto" means on this machine.
+
 Steps with few rows run in C if there is a compiler; tests compare both with NumPy. The same loop
 with its gradient is in ``lstm_training.py``.
 A packed batch holds step 0 of every sentence, then step 1 of those that have one, ...; sentences
@@ -7,15 +9,25 @@ are sorted by falling length, so a step is a run of rows and padding is never co
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from elmokit.device import multiplies_bfloat16_fast
+from elmokit.device import multiplies_bfloat16_fast, multiplies_int16_fast
+from elmokit.errors import InputError
 from elmokit.model.kernels.compiled.lstm_layer import Stack, compiled_layer
 from elmokit.model.kernels.lstm_step import last_rows
-from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
+from elmokit.model.kernels.lstm_weights import (
+    PRECISIONS,
+    LstmWeights,
+    NarrowWeights,
+    Precision,
+)
 from elmokit.model.kernels.products import add_product, product
+
+PrecisionName = Precision | Literal["auto"]
+"""A precision, or ``auto`` for the fastest one on this processor."""
 
 PROJECTED_ROWS_AT_ONCE = 256
 """Rows whose input projection is computed by one GEMM: enough for full speed with any number of
@@ -27,6 +39,38 @@ PROJECTED_TABLE_BYTES = 256 * 2**20
 """Distinct inputs are projected once if the result is no larger than this."""
 FEW_ROWS: dict[Precision, int] = {"float32": 16, "bfloat16": 32, "int8": 32}
 """Steps with at most this many rows run in C; for more, PyTorch is as fast or faster."""
+
+
+def require_precision(name: str) -> None:
+    """Reject an unknown precision before any work is done."""
+    if name not in (*PRECISIONS, "auto"):
+        raise InputError(f"precision must be {', '.join(PRECISIONS)} or auto, got {name!r}")
+
+
+def usable_precision(name: str, device: torch.device) -> Precision:
+    """The precision of that name; ``auto`` is the fastest one on this processor.
+
+    That is bfloat16 if there are instructions for it, int8 on other CPUs with AVX2 if a C compiler
+    is available, and otherwise float32, because PyTorch alone multiplies narrow types more slowly.
+    """
+    require_precision(name)
+    if name == "auto":
+        if multiplies_bfloat16_fast(device):
+            return "bfloat16"
+        is_faster = multiplies_int16_fast(device) and compiled_layer("int8") is not None
+        return "int8" if is_faster else "float32"
+    return next(precision for precision in PRECISIONS if precision == name)
+
+
+def describe_auto(device: torch.device) -> str:
+    """What ``auto`` means on this machine, and why."""
+    chosen = usable_precision("auto", device)
+    reasons: dict[Precision, str] = {
+        "bfloat16": "multiplied in hardware",
+        "int8": "compiled kernel with AVX2; no instructions for bfloat16",
+        "float32": "no instructions for bfloat16, and no C compiler or no AVX2",
+    }
+    return f"{chosen} ({reasons[chosen]})"
 
 
 def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
@@ -44,13 +88,12 @@ def runs_compiled(precision: Precision, num_rows: int, like: Tensor) -> bool:
     )
 
 
-def runs_in_one_call(precision: Precision, num_rows: int, inputs: Tensor, like: Tensor) -> bool:
-    """Whether ``run_stacks`` can replace ``run_packed`` for each layer.
+def fits_in_one_call(num_rows: int, inputs: Tensor) -> bool:
+    """Whether ``run_stacks`` can replace a ``run_packed`` for each layer, if that runs in C.
 
-    ``num_rows``: S, the rows of all steps; ``like``: the hidden state, (B, P) or (L, B, P).
+    ``num_rows``: S, the rows of all steps.
     """
-    is_small = max(num_rows, len(inputs)) <= ROWS_IN_ONE_CALL
-    return is_small and num_rows > 0 and runs_compiled(precision, like.shape[-2], like)
+    return 0 < num_rows <= ROWS_IN_ONE_CALL and len(inputs) <= ROWS_IN_ONE_CALL
 
 
 def run_stacks(stacks: Sequence[Stack]) -> list[tuple[Tensor, Tensor, Tensor]]:
@@ -59,7 +102,7 @@ def run_stacks(stacks: Sequence[Stack]) -> list[tuple[Tensor, Tensor, Tensor]]:
     Returns, for each, the outputs (L, S, P) including the skip connections, the last hidden state
     (L, B, P) and the last cell state (L, B, H).
     """
-    compiled = compiled_layer(stacks[0].layers[0].precision)
+    compiled = compiled_layer(stacks[0].layers[0].hidden_weight.precision)
     assert compiled is not None
     stacks = [
         stack._replace(

@@ -15,9 +15,15 @@ import numpy.typing as npt
 from elmokit.errors import InputError, reason_of
 from elmokit.files.arrays import map_npy
 from elmokit.files.checksums import check_files
-from elmokit.files.json_text import parse_json
-from elmokit.text.characters import BEGIN_OF_SENTENCE, END_OF_SENTENCE, Ids, Utf8Characters
-from elmokit.text.vocabulary import MARKERS, Vocabulary, read_vocabulary
+from elmokit.recipe import parse_json
+from elmokit.text.token_ids import Ids, Utf8Characters
+from elmokit.text.vocabulary import (
+    BEGIN_OF_SENTENCE,
+    END_OF_SENTENCE,
+    MARKERS,
+    Vocabulary,
+    read_vocabulary,
+)
 
 FORMAT = "elmokit-corpus"
 VERSION = 1
@@ -163,6 +169,8 @@ class Corpus:
 
     path: Path
     vocabulary: Vocabulary
+    num_words: int
+    """V, the size of the vocabulary."""
     lexicon: Lexicon
     train: Split
     heldout: Split
@@ -202,6 +210,7 @@ class Corpus:
         return cls(
             path,
             vocabulary,
+            len(vocabulary),
             _open_lexicon(path / "lexicon", facts),
             _open_split(path / "train", facts["train"]),
             _open_split(path / "heldout", facts["heldout"]),

@@ -19,11 +19,10 @@ from elmokit.pretrain.surprisal.frequencies import Frequencies
 from elmokit.pretrain.surprisal.measure import SentenceSurprisal, SurprisalReader
 from elmokit.pretrain.surprisal.words import WordSurprisal, each_token, whole_words
 from elmokit.progress import meter
-from elmokit.text.characters import END_OF_SENTENCE
 from elmokit.text.sentences import SentenceSplitter
 from elmokit.text.sources import read_lines
 from elmokit.text.tokenize import Token, tokenize_sentence
-from elmokit.text.vocabulary import MARKERS, Vocabulary
+from elmokit.text.vocabulary import END_OF_SENTENCE, MARKERS, Vocabulary
 
 WAYS = ("forward", "backward", "combined")
 HEADER = (

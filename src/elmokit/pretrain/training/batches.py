@@ -15,8 +15,7 @@ from elmokit.model.softmax import LogUniformSampler, Negatives, SampledCandidate
 from elmokit.pretrain.config import TrainConfig
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training.windows import DirectionStream, Ints, Window, Windows
-from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIds, word_table_rows
+from elmokit.text.token_ids import TokenIds, Utf8Characters, word_table_rows
 
 FORWARD, BACKWARD = 0, 1
 
@@ -66,10 +65,9 @@ class BatchMaker:
         self.rank = rank
         self.characters = Utf8Characters(model.char_cnn.max_characters) if model.char_cnn else None
         self.has_words = model.words is not None
-        num_words = len(corpus.vocabulary)
         self.sampler = (
-            LogUniformSampler(num_words, train.num_negatives)
-            if 0 < train.num_negatives < num_words
+            LogUniformSampler(corpus.num_words, train.num_negatives)
+            if 0 < train.num_negatives < corpus.num_words
             else None
         )
 

@@ -29,11 +29,11 @@ class World:
     """The device of this process; tensors must be on it to be sent by nccl."""
     is_restart: bool = False
     """Whether torchrun has restarted the processes after losing or adding one."""
+    is_main: bool = field(init=False)
+    """Whether this is the process that logs, measures and writes."""
 
-    @property
-    def is_main(self) -> bool:
-        """Whether this is the process that logs, measures and writes."""
-        return self.rank == 0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_main", self.rank == 0)
 
     def lanes(self, batch_size: int) -> Lanes:
         """This process's part of ``batch_size`` lanes."""

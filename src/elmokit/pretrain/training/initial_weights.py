@@ -43,9 +43,8 @@ def first_weights(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
 
 def random_start(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
     """Random weights, from torch's generator; the softmax bias is each word's log frequency."""
-    num_words = len(corpus.vocabulary)
-    bilm = BiLm(with_word_table(recipe.model, num_words))
-    softmax = Softmax(num_words, recipe.model.lstm.projection_dim)
+    bilm = BiLm(with_word_table(recipe.model, corpus.num_words))
+    softmax = Softmax(corpus.num_words, recipe.model.lstm.projection_dim)
     with torch.no_grad():
         softmax.bias.copy_(log_frequencies(corpus))
     return bilm, softmax
@@ -53,7 +52,7 @@ def random_start(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
 
 def log_frequencies(corpus: Corpus) -> Tensor:
     """(V,) log of each target's share of the predictions, times V: 0 if all are as frequent."""
-    num_words = len(corpus.vocabulary)
+    num_words = corpus.num_words
     counts = torch.tensor(corpus.lexicon.counts[:num_words], dtype=torch.float64)
     counts[[BEGIN, END]] = corpus.train.num_sentences / 2  # one closes each direction's sentence
     counts[UNKNOWN] += float(corpus.lexicon.counts[num_words:].sum())
@@ -69,7 +68,7 @@ def first_context_loss(recipe: Recipe, corpus: Corpus) -> ContextLoss | None:
     if not train.vectors:
         return ContextLoss(width, train.context)
     known, chosen = _vectors_of_words(corpus, read_static_vectors(Path(train.vectors)))
-    vectors = torch.zeros(len(corpus.vocabulary), chosen.shape[1])  # zeros: says nothing
+    vectors = torch.zeros(corpus.num_words, chosen.shape[1])  # zeros: says nothing
     vectors[known] = _standardised(chosen)
     return ContextLoss(width, train.context, vectors)
 
@@ -127,7 +126,7 @@ def model_start(
     """
     path = recipe.train.start_from
     model = load_pretrained(path)
-    wanted = with_word_table(recipe.model, len(corpus.vocabulary))
+    wanted = with_word_table(recipe.model, corpus.num_words)
     bilm = model.bilm
     if wanted.lstm.has_projection and wanted.lstm.dim % bilm.config.lstm.dim == 0:
         bilm = widen_cells(bilm, wanted.lstm.dim)

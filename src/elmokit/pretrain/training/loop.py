@@ -63,11 +63,9 @@ class Trainer:
         self.bilm, self.softmax = bilm, softmax
         config = recipe.train
         self.lanes = world.lanes(config.batch_size)
-        windows = Windows(
-            corpus.train, len(corpus.vocabulary), self.lanes, config.window, config.seed
-        )
-        self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
+        windows = Windows(corpus.train, corpus.num_words, self.lanes, config.window, config.seed)
         self.budget = Budget(windows, config)
+        self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
         self.context_loss = first_context_loss(recipe, corpus)
         if self.context_loss is not None:
             self.context_loss.to(world.device)

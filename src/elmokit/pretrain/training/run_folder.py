@@ -24,11 +24,11 @@ import torch
 from elmokit.errors import InputError, reason_of
 from elmokit.files import replacing_file, write_json
 from elmokit.files.checksums import zip_damage
-from elmokit.files.json_text import parse_json
 from elmokit.files.locks import holder_of, try_lock
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import Softmax
 from elmokit.pretrain.config import Recipe, recipe_from_plain
+from elmokit.recipe import parse_json
 
 _CHECKPOINT_PARTS = (
     "step", "bilm", "softmax", "optimizers", "state", "best", "best_step", "evaluations_since_best",
@@ -200,22 +200,26 @@ class RunLog:
         self.board = None
         if not is_main:
             return
-        kept = [
-            event
-            for event in read_log(self.path)
-            if event.get("step", 0) <= resume_at
-            and event["event"] != "stopped"
-            and not (is_over and _is_final(event))
-        ]
-        with replacing_file(self.path) as aside:
-            lines = "".join(json.dumps(event) + "\n" for event in kept)
-            aside.write_text(lines, encoding="utf-8")
+        if self.path.is_file():
+            self._drop(resume_at, is_over)
         try:
             from torch.utils.tensorboard import SummaryWriter
 
             self.board = SummaryWriter(str(run / "tensorboard"), purge_step=resume_at)
         except ImportError:
             pass
+
+    def _drop(self, resume_at: int, is_over: bool) -> None:
+        kept = [
+            event
+            for event in read_log(self.path)
+            if event.get("step", 0) <= resume_at
+            and event["event"] != "stopped"
+            and not (is_over and event.get("is_final", False))
+        ]
+        with replacing_file(self.path) as aside:
+            lines = "".join(json.dumps(event) + "\n" for event in kept)
+            aside.write_text(lines, encoding="utf-8")
 
     def write(self, event: str, step: int, message: str, **values: Any) -> None:
         """Log an event with its values, and show ``message``."""
@@ -228,10 +232,6 @@ class RunLog:
             for name, value in values.items():
                 if isinstance(value, (int, float)):
                     self.board.add_scalar(f"{event}/{name}", value, step)
-
-
-def _is_final(event: dict[str, Any]) -> bool:
-    return bool(event.get("is_final", False))
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

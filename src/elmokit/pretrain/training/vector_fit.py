@@ -12,8 +12,7 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.token_encoder import TokenEncoder
 from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.progress import meter
-from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIds
+from elmokit.text.token_ids import TokenIds, Utf8Characters
 
 _WORDS_PER_STEP = 512
 _RATE = 0.003

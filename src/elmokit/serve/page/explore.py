@@ -100,7 +100,7 @@ def _opened(model: AnyModel, device: str) -> str | Embedder:
     if isinstance(model, Path):
         return str(model)
     if isinstance(model, PretrainedModel):
-        return Embedder(model).to(device)
+        return Embedder(model, device=device)
     return model if isinstance(model, str | Embedder) else load(model, device=device)
 
 

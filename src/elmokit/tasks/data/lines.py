@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.errors import InputError
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 from elmokit.text.sources import read_lines
 
 

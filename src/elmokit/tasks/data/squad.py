@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmokit.errors import InputError
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 from elmokit.text.sources import read_lines
 from elmokit.text.tokenize import Token, tokenize
 

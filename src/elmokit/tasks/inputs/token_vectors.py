@@ -24,7 +24,7 @@ from elmokit.model.packing import find_places
 from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.tasks.config import ElmoConfig, TaskConfig
 from elmokit.tasks.inputs.word_vectors import RandomVectors, WordTable, WordVectors
-from elmokit.text.characters import NUM_UTF8_CHARACTERS, Utf8Characters
+from elmokit.text.token_ids import NUM_UTF8_CHARACTERS, Utf8Characters
 
 Sentences = Sequence[Sequence[str]]
 
@@ -76,13 +76,16 @@ class TokenVectors(nn.Module):
         self.elmo_dim = source.dim if source else 0
         rate, output_rate = config.elmo.dropout, config.elmo.output_dropout
         output_rate = rate if output_rate is None else output_rate
-        self.input_mix = _mix(config.elmo, source, rate) if config.elmo.at_input else None
-        self.output_mix = _mix(config.elmo, source, output_rate) if config.elmo.at_output else None
+        where = config.elmo.where
+        self.input_mix = _mix(config.elmo, source, rate) if where in ("input", "both") else None
+        self.output_mix = (
+            _mix(config.elmo, source, output_rate) if where in ("output", "both") else None
+        )
         self.random = RandomVectors(config.elmo.random_dim) if config.elmo.random_dim else None
         self.random_dropout = Dropout(rate)
         self.input_dim = (
             self.words.dim
-            + (self.char_cnn.config.num_filters if self.char_cnn is not None else 0)
+            + (self.char_cnn.output_dim if self.char_cnn is not None else 0)
             + (self.elmo_dim if self.input_mix is not None else 0)
             + config.elmo.random_dim
         )

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from elmokit.files import replacing_file, write_json
-from elmokit.files.json_text import parse_json
+from elmokit.recipe import parse_json
 from elmokit.tasks.config import WordsConfig
 from elmokit.tasks.run_folder import checked_reading
 from elmokit.text.static_vectors import StaticVectors, read_static_vectors

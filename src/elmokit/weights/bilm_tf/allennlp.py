@@ -14,23 +14,19 @@ import torch
 from torch import Tensor
 
 from elmokit.errors import InputError
+from elmokit.recipe import read_json
 from elmokit.weights.bilm_tf.network import indexer_of, read_network
 from elmokit.weights.bilm_tf.options import card_of_options, options_of_shapes
-from elmokit.weights.folders import read_json, require_own_files
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import read_state
-from elmokit.weights.tensor_files import StoredTensor, read_pickled_tensors
+from elmokit.weights.tensors import StoredTensor, read_pickled_tensors, read_state
 
 WEIGHTS = "weights.th"
+ARCHIVED = "fta"
+"""The folder of the files that a config names: until version 0.9 AllenNLP archived them."""
 _ANCHOR = "_token_embedder._char_embedding_weights"
 _SIDES = ("forward", "backward")
 
 Tensors = dict[str, Tensor]
-
-
-def is_allennlp(folder: Path) -> bool:
-    """Whether a folder is an unpacked model archive of AllenNLP."""
-    return (folder / WEIGHTS).is_file()
 
 
 def read_allennlp(folder: Path, options: Path | None = None) -> PretrainedModel:
@@ -142,12 +138,9 @@ def _find_options(folder: Path) -> Path | None:
 
     Until version 0.9 AllenNLP archived files as fta/KEY; later it kept their address alone.
     """
-    archived = folder / "fta"
-    if archived.is_dir():
-        require_own_files(archived)
-        for path in sorted(archived.iterdir()):
-            if path.name.endswith("options_file") and path.is_file():
-                return path
+    for path in sorted((folder / ARCHIVED).glob("*options_file")):
+        if path.is_file():
+            return path
     config = folder / "config.json"
     named = list(_options_files(read_json(config))) if config.is_file() else []
     for name in ("options.json", *named):

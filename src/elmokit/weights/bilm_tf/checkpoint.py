@@ -13,15 +13,14 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from elmokit.errors import InputError
+from elmokit.recipe import read_json
 from elmokit.weights.bilm_tf.layout import options_beside, vocabulary_beside
 from elmokit.weights.bilm_tf.network import indexer_of, read_network, read_output_words
 from elmokit.weights.bilm_tf.options import card_of_options, options_of_shapes
-from elmokit.weights.folders import read_json
 from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import read_state
 from elmokit.weights.tensor_bundle.bundle import read_bundle
-from elmokit.weights.tensor_files import StoredTensor
+from elmokit.weights.tensors import StoredTensor, read_state
 
 TF_HUB_FILES = frozenset(("saved_model.pb", "tfhub_module.pb"))
 """What the folder of a TF-Hub module or a SavedModel holds beside variables/."""

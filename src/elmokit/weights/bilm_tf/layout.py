@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmokit.errors import InputError
+from elmokit.recipe import read_json
 from elmokit.weights.bilm_tf.read import read_bilm_tf
-from elmokit.weights.folders import read_json
 from elmokit.weights.hdf5 import has_name, open_hdf5
 from elmokit.weights.pretrained import PretrainedModel
 

@@ -11,13 +11,11 @@ from elmokit.config import ModelConfig
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords
-from elmokit.text.characters import Utf8Characters
-from elmokit.text.token_ids import TokenIndexer, word_table_rows, word_table_size
+from elmokit.text.token_ids import TokenIndexer, Utf8Characters, word_table_rows, word_table_size
 from elmokit.text.vocabulary import Vocabulary, read_vocabulary
 from elmokit.weights.bilm_tf.names import Place, lone_cell_name, places
 from elmokit.weights.bilm_tf.options import config_of_options
-from elmokit.weights.build import build_bilm, build_softmax, meta_bilm
-from elmokit.weights.tensor_files import StoredTensor
+from elmokit.weights.tensors import StoredTensor, build_bilm, build_softmax, meta_bilm
 
 Stored = Mapping[str, StoredTensor]
 

@@ -7,7 +7,7 @@ from typing import Any
 from elmokit.config import CharCnnConfig, LstmConfig, ModelConfig, WordTableConfig
 from elmokit.errors import InputError
 from elmokit.weights.bilm_tf.names import full_cell_name
-from elmokit.weights.tensor_files import StoredTensor
+from elmokit.weights.tensors import StoredTensor
 
 _TRAINING_FACTS = (
     "n_train_tokens", "n_epochs", "batch_size", "unroll_steps", "dropout", "n_tokens_vocab",

@@ -4,13 +4,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from elmokit.errors import InputError
+from elmokit.recipe import read_json
 from elmokit.weights.bilm_tf.network import indexer_of, read_network, read_output_words
 from elmokit.weights.bilm_tf.options import card_of_options
-from elmokit.weights.folders import read_json
 from elmokit.weights.hdf5 import open_hdf5, stored_tensors
 from elmokit.weights.names import ModelFiles
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import read_state
+from elmokit.weights.tensors import read_state
 
 
 def read_bilm_tf(

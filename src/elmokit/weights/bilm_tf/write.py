@@ -14,7 +14,7 @@ from elmokit.weights.bilm_tf.names import places
 from elmokit.weights.bilm_tf.options import options_of_config
 from elmokit.weights.folders import require_space, writing_model
 from elmokit.weights.pretrained import PretrainedModel
-from elmokit.weights.state_file import write_state
+from elmokit.weights.tensors import write_state
 
 
 def write_bilm_tf(model: PretrainedModel, folder: Path) -> None:

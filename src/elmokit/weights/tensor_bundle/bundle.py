@@ -15,7 +15,7 @@ from elmokit.errors import InputError
 from elmokit.weights.tensor_bundle.crc32c import masked_crc32c
 from elmokit.weights.tensor_bundle.table import is_table, read_table
 from elmokit.weights.tensor_bundle.wire import DamagedError, as_bytes, as_int, read_fields
-from elmokit.weights.tensor_files import StoredTensor
+from elmokit.weights.tensors import StoredTensor
 
 _MOST_INDEX_BYTES = 1 << 26
 _MOST_SHARDS = 10_000

@@ -1,5 +1,5 @@
 /* The best match of each filter in each word, and the way back: the compiled twin of
-   ../conv_max.py, which says what every argument holds. Only one window of a word gets the gradient
+   conv_max.py, which says what every argument holds. Only one window of a word gets the gradient
    of a filter, so the way back costs a fraction of the matrix products over all windows. */
 
 #include <stdint.h>

@@ -1,13 +1,27 @@
-"""The best match of each filter, in C; the arguments are those of ``ConvMaxSteps``."""
+"""The best match of each filter, in C."""
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from elmokit.model.kernels.compiled.build import COUNT, POINTER, address, library
-from elmokit.model.kernels.conv_max import ConvMaxSteps
+
+
+class ConvMaxSteps(NamedTuple):
+    """What is not a matrix product, in PyTorch or compiled.
+
+    ``keep(match, position, best, at)``: where ``match`` is above ``best``, take it, and note in
+    ``at`` (int32) that it is from ``position``; all are (N, num).
+    ``spread(flat, kernel, gradient, at, dim, to_flat, to_kernel)``: add the gradients of ``flat``
+    (N, C * dim) and ``kernel`` (width * dim, num) to the last two arguments.
+    """
+
+    keep: Callable[[Tensor, int, Tensor, Tensor], None]
+    spread: Callable[[Tensor, Tensor, Tensor, Tensor, int, Tensor, Tensor], None]
 
 
 @cache

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.tasks.data.batches import shuffled_batches, sorted_batches
+from elmokit.embed.chunks import shuffled_batches, sorted_batches
 
 LENGTHS = st.lists(st.integers(0, 60), max_size=50)
 
