@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from elmokit.embed.embedder import Start, require_start
+from elmokit.embed.embedder import BATCH_TOKENS, Start, require_start
 from elmokit.embed.files.command import EmbedOptions, require_intact
 from elmokit.embed.files.to_file import parse_selection
 from elmokit.embed.load import load
@@ -56,6 +56,8 @@ class EmbedBatches:
         column: the column with the text: strings, or lists of tokens.
         pretokenized: strings are tokens separated by spaces.
         start: ``"fresh"`` or ``"settled"``.
+        batch_tokens: tokens per batch; limits the memory.
+        keep_text: False leaves out the column of text, and ``tokens``.
         device: where the model runs.
         precision: precision of the LSTMs' weights, as in ``elmokit.load``.
     """
@@ -69,6 +71,8 @@ class EmbedBatches:
         column: str = "text",
         pretokenized: bool = False,
         start: Start = "fresh",
+        batch_tokens: int = BATCH_TOKENS,
+        keep_text: bool = True,
         device: str = "cpu",
         precision: PrecisionName = "float32",
     ) -> None:
@@ -78,22 +82,27 @@ class EmbedBatches:
         if mix is None:
             raise InputError(f"--layers must name one layer or a mix with --ray, got {layers!r}")
         self.mix, self.pool, self.column = mix, pool, column
-        self.pretokenized, self.start = pretokenized, start
+        self.pretokenized, self.keep_text = pretokenized, keep_text
+        self.start, self.batch_tokens = start, batch_tokens
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Add the columns."""
         tokens = [self._tokens(text) for text in batch[self.column].to_pylist()]
+        kept = batch if self.keep_text else batch.drop_columns([self.column])
         dim = mixed_dim(self.mix, self.elmo.num_layers, self.elmo.dim)
         if self.pool is not None:
-            vectors = self.elmo.pool(tokens, self.pool, self.mix, start=self.start)
-            return batch.append_column("vector", _fixed_size_lists(vectors, dim))
-        arrays = self.elmo.embed(tokens, self.mix, start=self.start)
+            vectors = self.elmo.pool(
+                tokens, self.pool, self.mix, start=self.start, batch_tokens=self.batch_tokens
+            )
+            return kept.append_column("vector", _fixed_size_lists(vectors, dim))
+        arrays = self.elmo.embed(tokens, self.mix, start=self.start, batch_tokens=self.batch_tokens)
         ends = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
-        flat = pa.array([token for sentence in tokens for token in sentence], pa.string())
+        if self.keep_text:
+            flat = pa.array([token for sentence in tokens for token in sentence], pa.string())
+            kept = kept.append_column("tokens", pa.ListArray.from_arrays(ends, flat))
         rows = np.concatenate([np.zeros((0, dim), dtype=np.float32), *arrays])
-        return batch.append_column("tokens", pa.ListArray.from_arrays(ends, flat)).append_column(
-            "vectors", pa.ListArray.from_arrays(ends, _fixed_size_lists(rows, dim))
-        )
+        lists = pa.ListArray.from_arrays(ends, _fixed_size_lists(rows, dim))
+        return kept.append_column("vectors", lists)
 
     def _tokens(self, text: Any) -> list[str]:
         if self.pretokenized and isinstance(text, str):
@@ -131,6 +140,8 @@ def run_embed_on_ray(
         "column": column,
         "pretokenized": options.pretokenized,
         "start": options.start,
+        "batch_tokens": options.batch_tokens,
+        "keep_text": options.keep_sentences,
         "device": options.device,
         "precision": options.precision,
     }
@@ -171,6 +182,7 @@ def _num_cluster_cpus() -> int:
 def _require_possible(options: EmbedOptions) -> None:
     asked = {
         "--protein": options.protein,
+        "--bio-embeddings": options.bio_embeddings,
         "--float16": options.float16,
         "--resume": options.resume,
         "--threads": options.num_threads is not None,
