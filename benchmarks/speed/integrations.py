@@ -1,6 +1,6 @@
 """What does each integration cost? Its time on the same text as a ratio to plain elmokit's.
 
-    python benchmarks/speed/integrations.py                      # all that are installed
+    python benchmarks/speed/integrations.py                      # a table of all that are installed
     python benchmarks/speed/integrations.py --only spaCy sklearn --repeats 5
 
 In turns, in one process; the fastest turn of each counts. The peer does the same work without the
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from inference import natural_sentences
@@ -166,31 +167,43 @@ def static_file(elmo: Embedder, sentences: list[list[str]]) -> tuple[Work, Work]
     )
 
 
-CASES: dict[str, tuple[str, str, Callable[..., tuple[Work, Work]]]] = {
-    "spaCy": ("spacy", "component.pipe on docs, against embed", spacy_pipe),
-    "spaCy-layer": ("spacy", "elmokit.Tok2Vec.v1 on docs, against embed", spacy_layer),
-    "sklearn": ("sklearn", "transform, against pool", sklearn_transform),
-    "hub": ("huggingface_hub", "from_pretrained, then embed, against embed", hub_forward),
-    "sentence-transformers-256": (
+class Case(NamedTuple):
+    """One row of the table in docs/guide/integrations.md."""
+
+    package: str
+    what: str
+    peer: str
+    prepare: Callable[[Embedder, list[list[str]]], tuple[Work, Work]]
+
+
+CASES = {
+    "spaCy": Case("spacy", "spaCy component, `pipe` on docs", "`embed`", spacy_pipe),
+    "spaCy-layer": Case("spacy", "spaCy layer `elmokit.Tok2Vec.v1`", "`embed`", spacy_layer),
+    "sklearn": Case("sklearn", "scikit-learn, `transform`", "`pool`", sklearn_transform),
+    "hub": Case("huggingface_hub", "Hub, `from_pretrained`, then `embed`", "`embed`", hub_forward),
+    "sentence-transformers-256": Case(
         "sentence_transformers",
-        "encode(batch_size=256), against pool",
+        "sentence-transformers, `encode(batch_size=256)`",
+        "`pool`",
         sentence_transformers_encode(256),
     ),
-    "sentence-transformers-32": (
+    "sentence-transformers-32": Case(
         "sentence_transformers",
-        "encode with its default batch of 32, against pool in batches of 32",
+        "sentence-transformers, `encode`, batches of 32",
+        "`pool`, batches of 32",
         sentence_transformers_encode(32, 32),
     ),
-    "sentence-transformers-32-256": (
+    "sentence-transformers-32-256": Case(
         "sentence_transformers",
-        "encode with its default batch of 32, against pool",
+        "sentence-transformers, `encode`, batches of 32",
+        "`pool`",
         sentence_transformers_encode(32),
     ),
-    "ray": ("ray", "EmbedBatches on 256 rows at once, against embed", ray_batches),
-    "static": ("torch", "elmokit static without writing, against embed", static_file),
-    "pandas": ("pandas", "a column of vectors, against pool", pandas_column),
-    "polars": ("polars", "a column of vectors, against pool", polars_column),
-    "pyarrow": ("pyarrow", "a column of vectors, against pool", pyarrow_column),
+    "ray": Case("ray", "Ray, `EmbedBatches` without a cluster", "`embed`", ray_batches),
+    "static": Case("torch", "`elmokit static`, without writing", "`embed`", static_file),
+    "pandas": Case("pandas", "pandas, a column of vectors", "`pool`", pandas_column),
+    "polars": Case("polars", "polars, a column of vectors", "`pool`", polars_column),
+    "pyarrow": Case("pyarrow", "pyarrow, a column of vectors", "`pool`", pyarrow_column),
 }
 
 
@@ -210,21 +223,21 @@ def main() -> None:
     num_tokens = sum(map(len, sentences))
     elmo = elmokit.load("en-small")
     print(f"en-small, {len(sentences):,} sentences, {num_tokens:,} tokens, ", end="")
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads\n")
+    print("| integration | peer | ratio |\n|---|---|---|", flush=True)
+    over = []
     for name in arguments.only or CASES:
-        package, what, prepare = CASES[name]
-        if find_spec(package) is None:
-            print(f"  {name:28} not installed")
+        case = CASES[name]
+        if find_spec(case.package) is None:
+            print(f"| {case.what} | {case.peer} | not installed |")
             continue
-        integration, plain = prepare(elmo, sentences)
+        integration, plain = case.prepare(elmo, sentences)
         integration(), plain()  # words are known afterwards, to both
         turns = [(seconds_of(integration), seconds_of(plain)) for _ in range(arguments.repeats)]
         ours, peer = (min(column) for column in zip(*turns, strict=True))
-        rate = num_tokens / ours
-        mark = "above the limit" if ours / peer > LIMIT else ""
-        print(
-            f"  {name:28} {ours / peer:5.2f}   {rate:8,.0f} tokens/s   {what}   {mark}", flush=True
-        )
+        print(f"| {case.what} | {case.peer} | {ours / peer:.2f} |", flush=True)
+        over += [name] if ours / peer > LIMIT else []
+    print(f"\nabove {LIMIT}: {', '.join(over) or 'none'}")
 
 
 if __name__ == "__main__":

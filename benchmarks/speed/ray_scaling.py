@@ -162,12 +162,16 @@ def main() -> None:
     small, rest = large[: options.sentences], large[options.sentences :]
     count = sum(map(len, rest))
     print(f"torch {torch.__version__}, Ray {ray.__version__}, {os.cpu_count()} cores", flush=True)
-    print(f"{len(large):,} sentences, {sum(map(len, large)):,} tokens; rates: {count:,} of them")
+    print(
+        f"{len(large):,} sentences, {sum(map(len, large)):,} tokens; the first "
+        f"{len(small):,} sentences are the small corpus; rates are of the other {count:,} tokens"
+    )
+    print("\n| | tokens/s | memory per worker | for all of the text |\n|---|---|---|---|")
     plain = {}
     for threads in (1, 2):
         plain[threads] = count / seconds_of_embed(small, rest, threads)
-        print(f"embed, {threads} threads: {plain[threads]:,.0f} tokens/s", flush=True)
-    rates = {}
+        print(f"| `embed`, threads: {threads} | {plain[threads]:,.0f} | | |", flush=True)
+    rates, times = {}, []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         corpora = write_parquet(small, folder / "small"), write_parquet(large, folder / "large")
@@ -175,16 +179,20 @@ def main() -> None:
             apart = plain[1]
             if number > 1:
                 apart = count / seconds_of_processes(small, rest, number)
-                print(f"embed, {number} processes: {apart:,.0f} tokens/s", flush=True)
+                print(f"| `embed`, processes: {number} | {apart:,.0f} | | |", flush=True)
             found = measure_ray(corpora, folder, number)
             rates[number] = count / (found.seconds[1] - found.seconds[0])
             print(
-                f"Ray, {number} workers: {rates[number]:,.0f} tokens/s, {rates[number] / apart:.2f}"
-                f" of {number} processes of embed; {found.megabytes[0]:,.0f} MB per worker, "
-                f"{found.megabytes[1]:,.0f} MB for {options.growth} times the corpus; "
-                f"{found.seconds[0]:.1f} and {found.seconds[1]:.1f} s in all",
+                f"| Ray, workers: {number} | {rates[number]:,.0f} | {found.megabytes[0]:,.0f} MB | "
+                f"{found.megabytes[1]:,.0f} MB |",
                 flush=True,
             )
+            times.append(
+                f"Ray, workers: {number}: {rates[number] / apart:.2f} of the rate of as many "
+                f"processes of embed; {found.seconds[0]:.1f} s for the small corpus, "
+                f"{found.seconds[1]:.1f} s for the large one"
+            )
+    print("", *times, sep="\n")
     first, last = options.workers[0], options.workers[-1]
     print(f"{last} workers: {rates[last] / rates[first]:.2f} times {first}")
     print(billion(rates[last] / last))

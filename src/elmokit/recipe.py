@@ -5,7 +5,7 @@ values in files and frozen dataclasses (or named tuples) in memory.
 """
 
 import dataclasses
-import tomllib
+import sys
 import types
 import typing
 from pathlib import Path
@@ -14,6 +14,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from elmokit.errors import InputError, reason_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 T = TypeVar("T")
 
