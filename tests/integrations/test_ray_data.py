@@ -1,5 +1,7 @@
 """``--ray`` of embed and index on a real cluster: two nodes as processes of this machine."""
 
+import bz2
+import gzip
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +27,7 @@ from elmokit.analysis.encoders.encoder import Sentences
 from elmokit.analysis.encoders.opening import open_encoder
 from elmokit.analysis.words.build_index import EncodedChunks, build_index
 from elmokit.embed.files.command import EmbedOptions
-from elmokit.integrations.ray import EmbedBatches, run_embed_on_ray
+from elmokit.integrations.ray import TEXT_SUFFIXES, EmbedBatches, run_embed_on_ray
 from elmokit.integrations.ray_index import encode_on_ray
 
 TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for number in range(300)]
@@ -128,9 +130,14 @@ def test_a_killed_worker_loses_and_doubles_nothing(
     assert np.allclose([row["vector"] for row in found], expected, atol=1e-5)
 
 
-def test_lines_of_text_files_are_texts(cluster: None, model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text("The cat sat.\n\nIt can't be.\n")
+@pytest.mark.parametrize("suffix", TEXT_SUFFIXES)
+def test_lines_of_text_files_are_texts(
+    cluster: None, model: Path, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"text{suffix}"
+    opened: dict[str, Any] = {".txt": open, ".txt.gz": gzip.open, ".txt.bz2": bz2.open}
+    with opened[suffix](path, "wt") as file:
+        file.write("The cat sat.\n\nIt can't be.\n")
     options = EmbedOptions(model=str(model), pool="mean", quiet=True)
     run_embed_on_ray([str(path)], tmp_path / "out", options)
     found = {row["text"]: row["vector"] for row in pq.read_table(tmp_path / "out").to_pylist()}
@@ -171,9 +178,16 @@ def test_what_cannot_work_is_said_in_one_sentence(
 ) -> None:
     out = tmp_path / "out"
     options = EmbedOptions(model=str(model), quiet=True)
+    (tmp_path / "empty").mkdir()
+    for name in ("lines.txt", "lines.xz"):
+        (tmp_path / name).write_text("The cat sat.\n")
     for arguments, settings, message in [
         ([texts], {"column": "body"}, "no column 'body', only id, text"),
         ([tmp_path / "missing"], {}, "missing: there is no such file or folder"),
+        ([tmp_path / "missing.txt"], {}, "missing.txt: there is no such file"),
+        ([tmp_path / "lines.xz"], {}, "lines.xz: --ray reads Parquet and .txt"),
+        ([tmp_path / "empty"], {}, "empty: there is no .parquet file in this folder"),
+        ([tmp_path / "lines.txt", texts], {}, "texts: text files and Parquet cannot be read"),
     ]:
         with pytest.raises(InputError, match=message):
             run_embed_on_ray(list(map(str, arguments)), out, options, **settings)  # type: ignore[arg-type]

@@ -43,6 +43,7 @@ except ImportError:
 
 ROWS_AT_ONCE = 256
 """Texts per batch: enough for sorting by length to pay off, few enough to share out evenly."""
+TEXT_SUFFIXES = (".txt", ".txt.gz", ".txt.bz2")
 
 
 class EmbedBatches:
@@ -194,10 +195,12 @@ def _require_possible(options: EmbedOptions) -> None:
 
 def _read(inputs: Sequence[str], column: str) -> Any:
     """The texts of Parquet files and folders, or the lines of text files."""
+    texts_of_lines = [name for name in inputs if name.endswith(TEXT_SUFFIXES)]
     for name in inputs:
-        if "://" not in name and not Path(name).exists():
-            raise InputError(f"{name}: there is no such file or folder")
-    if any(name.endswith((".txt", ".txt.gz", ".txt.bz2")) for name in inputs):
+        if "://" not in name and name not in texts_of_lines:
+            _require_parquet(Path(name))
+    if texts_of_lines:
+        _require_all_text(inputs, texts_of_lines)
         lines = ray.data.read_text(list(inputs), drop_empty_lines=False)
         return lines if column == "text" else lines.rename_columns({"text": column})
     texts = ray.data.read_parquet(list(inputs))
@@ -208,3 +211,31 @@ def _read(inputs: Sequence[str], column: str) -> Any:
             f"of the text with --column"
         )
     return texts
+
+
+def _require_all_text(inputs: Sequence[str], texts_of_lines: Sequence[str]) -> None:
+    for name in inputs:
+        if name not in texts_of_lines:
+            raise InputError(
+                f"{name}: text files and Parquet cannot be read together; run the command twice"
+            )
+        if "://" not in name and not Path(name).is_file():
+            raise InputError(f"{name}: there is no such file")
+
+
+def _require_parquet(path: Path) -> None:
+    """Reject a local file or folder that ``read_parquet`` could not read."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    if path.is_dir():
+        if next(path.rglob("*.parquet"), None) is None:
+            raise InputError(
+                f"{path}: there is no .parquet file in this folder; give text files by name, as in "
+                f"{path}/*.txt"
+            )
+        return
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            raise InputError(
+                f"{path}: --ray reads Parquet and {', '.join(TEXT_SUFFIXES)}; convert it first"
+            )
