@@ -148,6 +148,50 @@ def billion(per_core: float) -> str:
     )
 
 
+class Corpora(NamedTuple):
+    """The text: a small corpus, and the rest of the large one, which rates are measured on."""
+
+    small: Sentences
+    rest: Sentences
+
+    @property
+    def num_tokens(self) -> int:
+        """Of the rest."""
+        return sum(map(len, self.rest))
+
+
+def print_embed(text: Corpora) -> float:
+    """The rows of one process; returns the rate with one thread."""
+    rates = {}
+    for threads in (1, 2):
+        rates[threads] = text.num_tokens / seconds_of_embed(text.small, text.rest, threads)
+        print(f"| `embed`, threads: {threads} | {rates[threads]:,.0f} | | |", flush=True)
+    return rates[1]
+
+
+def print_ray(text: Corpora, workers: list[int], rate_of_one: float) -> dict[int, float]:
+    """The rows of Ray, and of as many processes without it; returns Ray's rates."""
+    rates, notes = {}, []
+    with tempfile.TemporaryDirectory() as name:
+        small = write_parquet(text.small, Path(name, "small"))
+        large = write_parquet([*text.small, *text.rest], Path(name, "large"))
+        for number in workers:
+            apart = rate_of_one
+            if number > 1:
+                apart = text.num_tokens / seconds_of_processes(text.small, text.rest, number)
+                print(f"| `embed`, processes: {number} | {apart:,.0f} | | |", flush=True)
+            (first, second), (before, after) = measure_ray((small, large), Path(name), number)
+            rates[number] = text.num_tokens / (second - first)
+            row = f"{rates[number]:,.0f} | {before:,.0f} MB | {after:,.0f} MB"
+            print(f"| Ray, workers: {number} | {row} |", flush=True)
+            notes.append(
+                f"Ray, workers: {number}: {rates[number] / apart:.2f} of the rate of as many "
+                f"processes of embed; {first:.1f} s for the small corpus, {second:.1f} s for both"
+            )
+    print("", *notes, sep="\n")
+    return rates
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text")
@@ -159,42 +203,18 @@ def main() -> None:
     large = list(islice(read_sentences([options.text]), wanted))
     if len(large) < wanted:
         parser.error(f"{options.text}: has {len(large)} sentences, {wanted} are needed")
-    small, rest = large[: options.sentences], large[options.sentences :]
-    count = sum(map(len, rest))
-    print(f"torch {torch.__version__}, Ray {ray.__version__}, {os.cpu_count()} cores", flush=True)
+    text = Corpora(large[: options.sentences], large[options.sentences :])
     print(
-        f"{len(large):,} sentences, {sum(map(len, large)):,} tokens; the first "
-        f"{len(small):,} sentences are the small corpus; rates are of the other {count:,} tokens"
+        f"torch {torch.__version__}, Ray {ray.__version__}, {os.cpu_count()} cores; "
+        f"{wanted:,} sentences, {sum(map(len, large)):,} tokens; the first {options.sentences:,} "
+        f"sentences are the small corpus, and rates are of the other {text.num_tokens:,} tokens\n\n"
+        f"| | tokens/s | memory per worker | for {options.growth} times the text |\n"
+        "|---|---|---|---|",
+        flush=True,
     )
-    print("\n| | tokens/s | memory per worker | for all of the text |\n|---|---|---|---|")
-    plain = {}
-    for threads in (1, 2):
-        plain[threads] = count / seconds_of_embed(small, rest, threads)
-        print(f"| `embed`, threads: {threads} | {plain[threads]:,.0f} | | |", flush=True)
-    rates, times = {}, []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        corpora = write_parquet(small, folder / "small"), write_parquet(large, folder / "large")
-        for number in options.workers:
-            apart = plain[1]
-            if number > 1:
-                apart = count / seconds_of_processes(small, rest, number)
-                print(f"| `embed`, processes: {number} | {apart:,.0f} | | |", flush=True)
-            found = measure_ray(corpora, folder, number)
-            rates[number] = count / (found.seconds[1] - found.seconds[0])
-            print(
-                f"| Ray, workers: {number} | {rates[number]:,.0f} | {found.megabytes[0]:,.0f} MB | "
-                f"{found.megabytes[1]:,.0f} MB |",
-                flush=True,
-            )
-            times.append(
-                f"Ray, workers: {number}: {rates[number] / apart:.2f} of the rate of as many "
-                f"processes of embed; {found.seconds[0]:.1f} s for the small corpus, "
-                f"{found.seconds[1]:.1f} s for the large one"
-            )
-    print("", *times, sep="\n")
+    rates = print_ray(text, options.workers, print_embed(text))
     first, last = options.workers[0], options.workers[-1]
-    print(f"{last} workers: {rates[last] / rates[first]:.2f} times {first}")
+    print(f"Ray: workers {last} have {rates[last] / rates[first]:.2f} times the rate of {first}")
     print(billion(rates[last] / last))
 
 
