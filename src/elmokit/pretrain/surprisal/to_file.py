@@ -257,7 +257,7 @@ class _TableWriter:
         return [*filled, *[NOTHING] * (len(HEADER) - len(filled) - 1), "0"]
 
     def _write(self, cells: Iterable[str]) -> None:
-        print(*cells, sep="\t", file=self._file)
+        self._file.write("\t".join(cells) + "\n")
 
 
 def _number(value: float) -> str:
