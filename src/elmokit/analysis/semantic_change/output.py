@@ -22,7 +22,6 @@ from elmokit.analysis.words.wug import Usage, write_uses
 from elmokit.figures import can_draw
 from elmokit.files import replacing_folder, require_replaceable, write_json
 from elmokit.pretrain.substitutes import SubstituteReader
-from elmokit.recipe import to_plain
 from elmokit.text.tokenize import words
 
 MARK = "change.tsv"
@@ -135,7 +134,7 @@ def write_change(
     require_replaceable(out, MARK, "change")
     with replacing_folder(out) as aside:
         _write_lines(aside / MARK, ["\t".join(HEADER), *map(_cells, result.words)])
-        plain = to_plain(result)
+        plain = result.plain()
         for row in plain["words"]:
             del row["occurrences"], row["usages"]  # they are in uses.csv
         write_json(aside / "change.json", plain)
