@@ -56,11 +56,10 @@ memory() { OMP_NUM_THREADS=$(nproc) python "$here/words_memory.py" "$data/corpus
 speed() { OMP_NUM_THREADS=$(nproc) python benchmarks/speed/surprisal.py "$(text news)" --model "$model" --tokens "$speed"; }
 
 part() { # run one part unless its result is there
-  local started=$SECONDS
   [ -e "$out/$1.md" ] && return
-  "$1" > "$out/$1.part"
+  local TIMEFORMAT="$1: %R s, %U s of CPU"
+  time "$1" > "$out/$1.part"
   mv "$out/$1.part" "$out/$1.md"
-  echo "$1: $((SECONDS - started)) s"
 }
 
 if [ -n "${WORDS_PART:-}" ]; then

@@ -47,12 +47,12 @@ def commands(
     fiction, reviews = (str(corpus / f"{name}.txt") for name in ("fiction", "reviews"))
     count = f"{max(10, times * tokens // 200)}"
     compared = [fiction, reviews, "--tokens", f"{4 * times * tokens}", "--min-count", count]
-    out = ["-o", str(folder / f"out-{times}")]
+    sample = ["--limit", "30", "--pages", "5"]
     return {
         "surprisal": [str(text), "--model", model, "-q", "-o", str(folder / "surprisal.tsv")],
         "substitutes": [sentence, "--model", model],
-        "senses": ["said", str(long), "-m", model, "--limit", "100", *out],
-        "change": [*compared, "-m", model, "--limit", "30", "--pages", "5", *out],
+        "senses": ["said", str(long), "-m", model, "--limit", "100", "-o", str(folder / "senses")],
+        "change": [*compared, "-m", model, *sample, "-o", str(folder / "change")],
     }
 
 
