@@ -238,7 +238,8 @@ def _within_width(tokens: Sequence[str]) -> list[str]:
     >>> _within_width(["a" * 40, "b" * 15, "c" * 10])[1:]
     ['bbbbbbbbbbbbbbb', '…']
     """
-    room, kept = LINE_WIDTH, []
+    room = LINE_WIDTH
+    kept: list[str] = []
     for token in tokens:
         room -= len(token) + 1
         if room < 0:
