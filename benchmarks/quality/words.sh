@@ -52,8 +52,8 @@ change-targets() {
 }
 change-reviews() { compare reviews fiction-reviews "${reviews[@]}" --pages 10 --top 20; }
 change-mail() { compare mail fiction-mail "${mail[@]}" --pages 10 --top 12; }
-memory() { OMP_NUM_THREADS=$(nproc) python "$here/words_memory.py" "$data/corpus" --model "$model" --tokens "$memory"; }
-speed() { OMP_NUM_THREADS=$(nproc) python benchmarks/speed/surprisal.py "$(text news)" --model "$model" --tokens "$speed"; }
+memory() { OMP_NUM_THREADS=$(nproc --all) python "$here/words_memory.py" "$data/corpus" --model "$model" --tokens "$memory"; }
+speed() { OMP_NUM_THREADS=$(nproc --all) python benchmarks/speed/surprisal.py "$(text news)" --model "$model" --tokens "$speed"; }
 
 part() { # run one part unless its result is there
   [ -e "$out/$1.md" ] && return
