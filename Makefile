@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit docs bench fuzz soak clean
+.PHONY: help demo test lint types unit ray docs bench fuzz soak clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -27,6 +27,10 @@ $(VENV)/.docs: $(VENV)/.plain
 	$(INSTALL) --editable '.[docs]'
 	@touch $@
 
+$(VENV)/.ray: $(VENV)/.dev
+	$(INSTALL) --editable '.[ray]'
+	@touch $@
+
 demo: $(VENV)/.plain  ## set up, then show two meanings of one word with the shipped model
 	$(BIN)/elmokit demo
 
@@ -41,6 +45,10 @@ types: $(VENV)/.dev  ## mypy --strict on src
 
 unit: $(VENV)/.dev  ## pytest, one process per core, each with one thread
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+RAY_TESTS = tests/integrations/test_ray_data.py tests/serve/test_on_ray.py tests/test_examples.py
+ray: $(VENV)/.ray  ## install Ray (139 MB), then run the tests that need it
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(RAY_TESTS) -k ray
 
 docs: $(VENV)/.docs  ## the documentation as a web site: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

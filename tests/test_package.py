@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import metadata, packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -85,6 +85,17 @@ def test_the_source_archive_has_what_the_tests_and_the_site_need(tmp_path: Path)
     for name in ("tests/conftest.py", "mkdocs.yml", "docs/index.md", "Makefile", "constraints.txt"):
         assert name in names
     assert not [name for name in names if name.startswith((".venv", "build", "runs"))]
+
+
+def test_the_dockerfile_installs_what_exists() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    copied = [name for line in re.findall("COPY (.+)", text) for name in line.split()[:-1]]
+    assert {"pyproject.toml", "README.md", "LICENSE", "src"} <= set(copied)
+    assert all((ROOT / name).exists() for name in copied)
+    (torch,) = re.findall(r"install .*(torch==\S+)", text)
+    assert torch in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
+    (extras,) = re.findall(r"'\.\[(.+)\]'", text)
+    assert set(extras.split(",")) <= set(metadata("elmokit").get_all("Provides-Extra") or ())
 
 
 def test_the_workflows_call_what_exists() -> None:

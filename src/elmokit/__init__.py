@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from elmokit.analysis.semantic_change.measures import ChangeDistances as ChangeDistances
     from elmokit.analysis.semantic_change.measures import ChangeEvidence as ChangeEvidence
     from elmokit.analysis.semantic_change.measures import ChangeMeasure as ChangeMeasure
+    from elmokit.analysis.sense_induction.agreement import ClusterAgreement as ClusterAgreement
+    from elmokit.analysis.sense_induction.agreement import VMeasure as VMeasure
     from elmokit.analysis.sense_induction.clusters import ClusterCandidate as ClusterCandidate
     from elmokit.analysis.sense_induction.clusters import ClusterCriterion as ClusterCriterion
     from elmokit.analysis.sense_induction.induce import InducedSense as InducedSense
     from elmokit.analysis.sense_induction.induce import InducedSenses as InducedSenses
+    from elmokit.analysis.sense_induction.induce import (
+        compare_with_annotators as compare_with_annotators,
+    )
     from elmokit.analysis.sense_induction.induce import find_occurrences as find_occurrences
     from elmokit.analysis.sense_induction.induce import induce_senses as induce_senses
     from elmokit.analysis.words.occurrences import Occurrence as Occurrence
@@ -127,6 +132,9 @@ _HOMES = {
     "InducedSenses": "elmokit.analysis.sense_induction.induce",
     "InducedSense": "elmokit.analysis.sense_induction.induce",
     "ClusterCandidate": "elmokit.analysis.sense_induction.clusters",
+    "ClusterAgreement": "elmokit.analysis.sense_induction.agreement",
+    "VMeasure": "elmokit.analysis.sense_induction.agreement",
+    "compare_with_annotators": "elmokit.analysis.sense_induction.induce",
     "sample_corpora": "elmokit.analysis.semantic_change.compare",
     "samples_of_usages": "elmokit.analysis.semantic_change.compare",
     "CorpusSamples": "elmokit.analysis.semantic_change.compare",

@@ -6,13 +6,18 @@ values in files and frozen dataclasses (or named tuples) in memory.
 
 import dataclasses
 import json
-import tomllib
+import sys
 import types
 import typing
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from elmokit.errors import InputError, reason_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 T = TypeVar("T")
 

@@ -70,6 +70,16 @@ def test_device_means_the_same_everywhere() -> None:
     assert len(helps) == 1
 
 
+def test_every_command_that_computes_with_a_model_has_a_device() -> None:
+    everything = {name.removeprefix("elmokit ") for name, _ in commands(get_command(app))}
+    with_device = {
+        name.removeprefix("elmokit ") for name, option in options() if "--device" in option.opts
+    }
+    # These read and write files; `convert --settle` runs at most 200 sentences.
+    without = {"prepare", "info", "convert", "export", "plot", "analyse mixes"}
+    assert everything - with_device == without
+
+
 @pytest.mark.parametrize("long", ["--pretokenized", "--json"])
 def test_an_option_has_one_form_everywhere(long: str) -> None:
     forms = {

@@ -12,6 +12,7 @@ NEEDS = {
     "hub": ("huggingface_hub", "hub"),
     "sentence_transformers": ("sentence_transformers", "sentence-transformers"),
     "ray": ("ray", "ray"),
+    "ray_index": ("ray", "ray"),
 }
 SCRIPT = """
 import sys

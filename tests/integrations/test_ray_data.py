@@ -1,5 +1,7 @@
 """``--ray`` of embed and index on a real cluster: two nodes as processes of this machine."""
 
+import bz2
+import gzip
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,17 +16,18 @@ import dying_worker
 import pyarrow as pa
 import pyarrow.parquet as pq
 import ray
+import torch
 from dying_worker import DiesOnce
 from process_titles import processes_titled
 from ray.cluster_utils import Cluster
 
 import elmokit
-from elmokit import InputError
+from elmokit import Embedder, InputError
 from elmokit.analysis.encoders.encoder import Sentences
 from elmokit.analysis.encoders.opening import open_encoder
 from elmokit.analysis.words.build_index import EncodedChunks, build_index
 from elmokit.embed.files.command import EmbedOptions
-from elmokit.integrations.ray import run_embed_on_ray
+from elmokit.integrations.ray import TEXT_SUFFIXES, EmbedBatches, run_embed_on_ray
 from elmokit.integrations.ray_index import encode_on_ray
 
 TEXTS = [f"The cat number {number} sat ." + " It left ." * (number % 5) for number in range(300)]
@@ -74,6 +77,39 @@ def test_rows_are_those_of_embed(cluster: None, model: Path, texts: Path, tmp_pa
         assert np.allclose(row["vectors"], vectors, atol=1e-5)
 
 
+def test_sentences_can_be_forgotten_and_batches_bounded(
+    cluster: None, model: Path, texts: Path, tmp_path: Path
+) -> None:
+    options = EmbedOptions(
+        model=str(model), pretokenized=True, batch_tokens=16, keep_sentences=False, quiet=True
+    )
+    run_embed_on_ray([str(texts)], tmp_path / "out", options)
+    found = rows(tmp_path / "out")
+    assert [set(row) for row in found] == [{"id", "vectors"}] * len(TEXTS)
+    expected = elmokit.load(model).embed([text.split() for text in TEXTS])
+    for row, vectors in zip(found, expected, strict=True):
+        assert np.allclose(row["vectors"], vectors, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_tokens", [7, 8192])
+def test_a_worker_computes_batches_of_that_many_tokens(
+    model: Path, monkeypatch: pytest.MonkeyPatch, batch_tokens: int
+) -> None:
+    sizes: list[int] = []
+    embed = Embedder.embed
+
+    def embed_and_note(*arguments: Any, **settings: Any) -> Any:
+        sizes.append(settings["batch_tokens"])
+        return embed(*arguments, **settings)
+
+    monkeypatch.setattr(Embedder, "embed", embed_and_note)
+    num_threads = torch.get_num_threads()
+    worker = EmbedBatches(str(model), batch_tokens=batch_tokens)
+    torch.set_num_threads(num_threads)  # a worker takes one thread
+    assert worker(pa.table({"text": TEXTS[:3]})).num_rows == 3
+    assert sizes == [batch_tokens]
+
+
 def test_a_killed_worker_loses_and_doubles_nothing(
     cluster: None, model: Path, texts: Path, tmp_path: Path
 ) -> None:
@@ -94,9 +130,14 @@ def test_a_killed_worker_loses_and_doubles_nothing(
     assert np.allclose([row["vector"] for row in found], expected, atol=1e-5)
 
 
-def test_lines_of_text_files_are_texts(cluster: None, model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text("The cat sat.\n\nIt can't be.\n")
+@pytest.mark.parametrize("suffix", TEXT_SUFFIXES)
+def test_lines_of_text_files_are_texts(
+    cluster: None, model: Path, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"text{suffix}"
+    opened: dict[str, Any] = {".txt": open, ".txt.gz": gzip.open, ".txt.bz2": bz2.open}
+    with opened[suffix](path, "wt") as file:
+        file.write("The cat sat.\n\nIt can't be.\n")
     options = EmbedOptions(model=str(model), pool="mean", quiet=True)
     run_embed_on_ray([str(path)], tmp_path / "out", options)
     found = {row["text"]: row["vector"] for row in pq.read_table(tmp_path / "out").to_pylist()}
@@ -137,14 +178,23 @@ def test_what_cannot_work_is_said_in_one_sentence(
 ) -> None:
     out = tmp_path / "out"
     options = EmbedOptions(model=str(model), quiet=True)
+    (tmp_path / "empty").mkdir()
+    for name in ("lines.txt", "lines.xz"):
+        (tmp_path / name).write_text("The cat sat.\n")
     for arguments, settings, message in [
         ([texts], {"column": "body"}, "no column 'body', only id, text"),
         ([tmp_path / "missing"], {}, "missing: there is no such file or folder"),
+        ([tmp_path / "missing.txt"], {}, "missing.txt: there is no such file"),
+        ([tmp_path / "lines.xz"], {}, "lines.xz: --ray reads Parquet and .txt"),
+        ([tmp_path / "empty"], {}, "empty: there is no .parquet file in this folder"),
+        ([tmp_path / "lines.txt", texts], {}, "texts: text files and Parquet cannot be read"),
     ]:
         with pytest.raises(InputError, match=message):
             run_embed_on_ray(list(map(str, arguments)), out, options, **settings)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="--protein cannot be combined with --ray"):
         run_embed_on_ray([str(texts)], out, EmbedOptions(protein=True))
+    with pytest.raises(InputError, match="--bio-embeddings cannot be combined with --ray"):
+        run_embed_on_ray([str(texts)], out, EmbedOptions(bio_embeddings=True))
     with pytest.raises(InputError, match="got '0,1'"):
         run_embed_on_ray([str(texts)], out, EmbedOptions(model=str(model), layers="0,1"))
     with pytest.raises(InputError, match="choose another name"):

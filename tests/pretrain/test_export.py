@@ -156,6 +156,13 @@ def test_finetuning_goes_on_with_its_own_run_alone(run: Path, tmp_path: Path) ->
         finetune(read_trained(run), data, tmp_path / "b", sets, new_text=tmp_path / "new")
 
 
+def test_finetuning_runs_on_the_device_that_auto_finds(run: Path, tmp_path: Path) -> None:
+    sets = ["train.batch_size=4", "train.window=6", "train.max_tokens=48"]
+    result = finetune(read_trained(run), other_domain(tmp_path), tmp_path / "tuned", sets, "auto")
+    assert result.after.mean > 1
+    assert (tmp_path / "tuned" / "model.safetensors").is_file()
+
+
 def test_a_run_is_drawn(run: Path, tmp_path: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     before = dict(matplotlib.rcParams)

@@ -142,6 +142,10 @@ def senses(
         int, typer.Option(min=10, help="Cluster at most this many occurrences, sampled.")
     ] = 500,
     pretokenized: Pretokenized = False,
+    clusters: Annotated[
+        Path | None,
+        typer.Option(help="Clusters of annotators (clusters.csv) to compare DURel usages with."),
+    ] = None,
     *,
     output: Tables,
     compute: Compute,
@@ -150,6 +154,7 @@ def senses(
     from elmokit.analysis.output.results import say_written
     from elmokit.analysis.sense_induction.induce import (
         MARK,
+        compare_with_annotators,
         find_occurrences,
         induce_senses,
         senses_tables,
@@ -162,10 +167,12 @@ def senses(
     elmo = compute.models(need_softmax=True).embedder(model)
     sample = find_occurrences(word, sources, limit, pretokenized)
     result = induce_senses(elmo, word, sample, layer, number, max_senses, criterion)
+    if clusters is not None:
+        result = compare_with_annotators(result, clusters)
     if out is not None:
         write_senses(result, out)
         say_written(out)
-    output.present(result, senses_tables(result))
+    output.present(result.plain(), senses_tables(result))
 
 
 @app.command(rich_help_panel=WORDS)
@@ -242,7 +249,7 @@ def change(
         reader = SubstituteReader(elmo) if elmo.pretrained.output_words is not None else None
         write_change(result, out, reader, pages, language)
         say_written(out)
-    output.present(result, [change_table(result, top)])
+    output.present(result.plain(), [change_table(result, top)])
 
 
 Wsd = Annotated[Path, typer.Option(help="Folder with semcor30 and wordnet30.")]

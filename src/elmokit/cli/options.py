@@ -185,6 +185,7 @@ class RunOptions(Group):
         float, typer.Option(help="Time limit of each run, in minutes; 0: as in the recipe.")
     ] = 0.0
     jobs: Annotated[int, typer.Option(help="Number of parallel runs, one core each.")] = 1
+    device: Device = "cpu"
 
     def grid(self, tasks: Sequence[str]) -> "Grid":
         """The runs of these tasks, without variants yet."""
@@ -200,6 +201,7 @@ class RunOptions(Group):
             self.settings,
             self.seeds,
             self.minutes,
+            self.device,
         )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from elmokit.embed.embedder import Start, require_start
+from elmokit.embed.embedder import BATCH_TOKENS, Start, require_start
 from elmokit.embed.files.command import EmbedOptions, require_intact
 from elmokit.embed.files.to_file import parse_selection
 from elmokit.embed.load import load
@@ -43,6 +43,7 @@ except ImportError:
 
 ROWS_AT_ONCE = 256
 """Texts per batch: enough for sorting by length to pay off, few enough to share out evenly."""
+TEXT_SUFFIXES = (".txt", ".txt.gz", ".txt.bz2")
 
 
 class EmbedBatches:
@@ -56,6 +57,8 @@ class EmbedBatches:
         column: the column with the text: strings, or lists of tokens.
         pretokenized: strings are tokens separated by spaces.
         start: ``"fresh"`` or ``"settled"``.
+        batch_tokens: tokens per batch; limits the memory.
+        keep_text: False leaves out the column of text, and ``tokens``.
         device: where the model runs.
         precision: precision of the LSTMs' weights, as in ``elmokit.load``.
     """
@@ -69,6 +72,8 @@ class EmbedBatches:
         column: str = "text",
         pretokenized: bool = False,
         start: Start = "fresh",
+        batch_tokens: int = BATCH_TOKENS,
+        keep_text: bool = True,
         device: str = "cpu",
         precision: PrecisionName = "float32",
     ) -> None:
@@ -78,22 +83,27 @@ class EmbedBatches:
         if mix is None:
             raise InputError(f"--layers must name one layer or a mix with --ray, got {layers!r}")
         self.mix, self.pool, self.column = mix, pool, column
-        self.pretokenized, self.start = pretokenized, start
+        self.pretokenized, self.keep_text = pretokenized, keep_text
+        self.start, self.batch_tokens = start, batch_tokens
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Add the columns."""
         tokens = [self._tokens(text) for text in batch[self.column].to_pylist()]
+        kept = batch if self.keep_text else batch.drop_columns([self.column])
         dim = mixed_dim(self.mix, self.elmo.num_layers, self.elmo.dim)
         if self.pool is not None:
-            vectors = self.elmo.pool(tokens, self.pool, self.mix, start=self.start)
-            return batch.append_column("vector", _fixed_size_lists(vectors, dim))
-        arrays = self.elmo.embed(tokens, self.mix, start=self.start)
+            vectors = self.elmo.pool(
+                tokens, self.pool, self.mix, start=self.start, batch_tokens=self.batch_tokens
+            )
+            return kept.append_column("vector", _fixed_size_lists(vectors, dim))
+        arrays = self.elmo.embed(tokens, self.mix, start=self.start, batch_tokens=self.batch_tokens)
         ends = np.cumsum([0, *map(len, tokens)], dtype=np.int32)
-        flat = pa.array([token for sentence in tokens for token in sentence], pa.string())
+        if self.keep_text:
+            flat = pa.array([token for sentence in tokens for token in sentence], pa.string())
+            kept = kept.append_column("tokens", pa.ListArray.from_arrays(ends, flat))
         rows = np.concatenate([np.zeros((0, dim), dtype=np.float32), *arrays])
-        return batch.append_column("tokens", pa.ListArray.from_arrays(ends, flat)).append_column(
-            "vectors", pa.ListArray.from_arrays(ends, _fixed_size_lists(rows, dim))
-        )
+        lists = pa.ListArray.from_arrays(ends, _fixed_size_lists(rows, dim))
+        return kept.append_column("vectors", lists)
 
     def _tokens(self, text: Any) -> list[str]:
         if self.pretokenized and isinstance(text, str):
@@ -131,6 +141,8 @@ def run_embed_on_ray(
         "column": column,
         "pretokenized": options.pretokenized,
         "start": options.start,
+        "batch_tokens": options.batch_tokens,
+        "keep_text": options.keep_sentences,
         "device": options.device,
         "precision": options.precision,
     }
@@ -171,6 +183,7 @@ def _num_cluster_cpus() -> int:
 def _require_possible(options: EmbedOptions) -> None:
     asked = {
         "--protein": options.protein,
+        "--bio-embeddings": options.bio_embeddings,
         "--float16": options.float16,
         "--resume": options.resume,
         "--threads": options.num_threads is not None,
@@ -182,10 +195,12 @@ def _require_possible(options: EmbedOptions) -> None:
 
 def _read(inputs: Sequence[str], column: str) -> Any:
     """The texts of Parquet files and folders, or the lines of text files."""
+    texts_of_lines = [name for name in inputs if name.endswith(TEXT_SUFFIXES)]
     for name in inputs:
-        if "://" not in name and not Path(name).exists():
-            raise InputError(f"{name}: there is no such file or folder")
-    if any(name.endswith((".txt", ".txt.gz", ".txt.bz2")) for name in inputs):
+        if "://" not in name and name not in texts_of_lines:
+            _require_parquet(Path(name))
+    if texts_of_lines:
+        _require_all_text(inputs, texts_of_lines)
         lines = ray.data.read_text(list(inputs), drop_empty_lines=False)
         return lines if column == "text" else lines.rename_columns({"text": column})
     texts = ray.data.read_parquet(list(inputs))
@@ -196,3 +211,31 @@ def _read(inputs: Sequence[str], column: str) -> Any:
             f"of the text with --column"
         )
     return texts
+
+
+def _require_all_text(inputs: Sequence[str], texts_of_lines: Sequence[str]) -> None:
+    for name in inputs:
+        if name not in texts_of_lines:
+            raise InputError(
+                f"{name}: text files and Parquet cannot be read together; run the command twice"
+            )
+        if "://" not in name and not Path(name).is_file():
+            raise InputError(f"{name}: there is no such file")
+
+
+def _require_parquet(path: Path) -> None:
+    """Reject a local file or folder that ``read_parquet`` could not read."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    if path.is_dir():
+        if next(path.rglob("*.parquet"), None) is None:
+            raise InputError(
+                f"{path}: there is no .parquet file in this folder; give text files by name, as in "
+                f"{path}/*.txt"
+            )
+        return
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            raise InputError(
+                f"{path}: --ray reads Parquet and {', '.join(TEXT_SUFFIXES)}; convert it first"
+            )

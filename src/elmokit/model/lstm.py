@@ -27,6 +27,7 @@ from elmokit.model.kernels.lstm_inference import (
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps
 from elmokit.model.kernels.lstm_training import LstmFunction, Workspace
 from elmokit.model.kernels.lstm_weights import LstmWeights, NarrowWeights, Precision
+from elmokit.model.kernels.products import TORCH, Products
 from elmokit.model.weights_version import tensors_version
 
 
@@ -145,6 +146,7 @@ class LstmStack(nn.Module):
         rows: Tensor | None = None,
         workspaces: Sequence[Workspace] | None = None,
         steps: LstmSteps = PLAIN,
+        products: Products = TORCH,
     ) -> tuple[list[Tensor], LstmState]:
         """Run all layers, differentiably.
 
@@ -155,6 +157,7 @@ class LstmStack(nn.Module):
         ``matrix_dtype``: dtype of the matrix products, if not that of the parameters.
         ``rows`` (S,): if given, ``inputs`` is a table (N, P) of which these rows are read.
         ``workspaces``: buffers of each layer, reused in the next call.
+        ``products``: how the matrices are multiplied.
         Returns every layer's output, each (S, P), and the state after each row's last step.
         """
         outputs: list[Tensor] = []
@@ -169,7 +172,7 @@ class LstmStack(nn.Module):
                 output, last_hidden, last_cell = LstmFunction.apply(
                     inputs, state.hidden[number], state.cell[number], keep, batch_sizes,
                     *layer.weights(matrix_dtype), rows if number == 0 else None,
-                    None if workspaces is None else workspaces[number], steps,
+                    None if workspaces is None else workspaces[number], steps, products,
                 )  # type: ignore[no-untyped-call]  # fmt: skip
             inputs = output + inputs if self._has_skip(number) else output
             outputs.append(inputs)

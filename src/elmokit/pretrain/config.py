@@ -12,7 +12,7 @@ from elmokit.errors import InputError
 from elmokit.recipe import RECIPES, apply_setting, from_plain, read_toml, to_plain
 from elmokit.text.token_ids import word_table_size
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int16": torch.int16}
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,13 @@ class TrainConfig:
     """The last share of the budget, over which the rate decays; before that it is constant."""
     warmup_share: float = 0.02
     dropout: float = 0.0
-    precision: Literal["float32", "bfloat16", "auto"] = "float32"
+    precision: Literal["float32", "bfloat16", "int16", "auto"] = "float32"
     """Precision of the matrix products of highways and LSTMs, and of the sampled softmax's
-    gradient; weights, states and the softmax's predictions are always float32.
-    ``auto``: bfloat16 if the processor has instructions for it, else float32; decided when the run
-    starts, and kept when it is resumed on another machine."""
+    gradient; weights, states and the softmax's predictions are always float32. ``int16`` rounds
+    the factors of the LSTMs' products only, and more finely than bfloat16.
+    ``auto``: bfloat16 if the processor has instructions for it, int16 if it has AVX-512 VNNI (and a
+    C compiler, and one or two threads), else float32; decided when the run starts, and kept when it
+    is resumed on another machine."""
     average: int = 0
     """Steps over which the weights are averaged (an exponential moving average) for evaluation and
     export; 0 = use the weights of the last step."""

@@ -63,7 +63,7 @@ def finetune(
         data: A corpus of the domain's text, made by ``prepare``.
         out: The folder for the tuned model.
         changes: ``train.name=value``, as the option ``--set`` takes them.
-        device: ``cpu``, ``cuda``, ``cuda:1`` ...
+        device: ``cpu``, ``cuda``, ``cuda:1`` ..., or ``auto``.
         new_text: Measure on the training part of this corpus, prepared with the vocabulary of
             ``data``, instead of on the held-out part of ``data``.
     """
@@ -80,7 +80,8 @@ def finetune(
     if warning:
         print(warning, file=sys.stderr)
     runs = out.with_name(out.name + ".run")
-    bilm, softmax = model.bilm.to(usable_device(device)), softmax.to(device)
+    place = usable_device(device)
+    bilm, softmax = model.bilm.to(place), softmax.to(place)
     if num_new:
         bilm.requires_grad_(False)
         fit = replace(recipe, train=replace(recipe.train, learning_rate=SOFTMAX_RATE))

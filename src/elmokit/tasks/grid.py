@@ -84,6 +84,8 @@ class Grid:
     cache: CacheConfig = CacheConfig()  # noqa: RUF009  frozen
     files: tuple[str, str, str] | None = None
     """Your own training, development and test files, in the task's format, for one task."""
+    device: str = "cpu"
+    """Where the biLM and the task models run."""
 
     def runs(self) -> list[Run]:
         """The runs seed by seed, so that an interrupted grid still covers all tasks."""
@@ -98,7 +100,7 @@ class Grid:
 
     def _bilm(self, task: str, variant: Variant) -> str:
         uses_one = variant_config(self, task, variant).elmo.where != "none"
-        return _load(self.elmo).fingerprint if uses_one else ""
+        return _load(self.elmo, self.device).fingerprint if uses_one else ""
 
 
 def run_grid(grid: Grid, *, jobs: int = 1, quiet: bool = False) -> list[dict[str, Any]]:
@@ -220,9 +222,9 @@ def _work(grid: Grid, quiet: bool) -> None:
 
 
 @lru_cache(maxsize=1)
-def _load(elmo: str | None) -> Embedder:
+def _load(elmo: str | None, device: str) -> Embedder:
     """Once for all runs of a process."""
-    return load(elmo)
+    return load(elmo, device=device)
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:
@@ -257,7 +259,7 @@ def _glove(grid: Grid) -> list[str]:
 
 def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
     config = run_config(grid, run)
-    embedder = _load(grid.elmo) if run.bilm else None
+    embedder = _load(grid.elmo, grid.device) if run.bilm else None
     splits = task_splits(grid, run.task)
     folder = grid.out / "runs" / run.name
     trained = train_task(
@@ -268,6 +270,7 @@ def _do(grid: Grid, run: Run, quiet: bool) -> dict[str, Any]:
         elmo=embedder,
         config=config,
         cache=grid.cache,
+        device=grid.device,
         quiet=quiet,
     )
     scores = _test(trained, splits.test, quiet)

@@ -43,7 +43,7 @@ from elmokit.analysis.report.findings import (
     tuning_lowers_perplexity,
 )
 from elmokit.errors import InputError
-from elmokit.tasks.grid import Grid, _claimed
+from elmokit.tasks.grid import Grid, Variant, _claimed
 from elmokit.tasks.run import configured, limited
 
 
@@ -158,6 +158,12 @@ def test_transfer_measures_new_text_and_the_task_with_both_models(
 def test_transfer_needs_sentences_that_training_lacks(tiny_grid: Grid) -> None:
     with pytest.raises(InputError, match="needs new sentences"):
         domain_transfer(tiny_grid, "entailment", quiet=True)
+
+
+@pytest.mark.parametrize("variant", [BASELINE, WITH_ELMO], ids=lambda variant: variant.name)
+def test_runs_are_made_on_the_device_asked_for(tiny_grid: Grid, variant: Variant) -> None:
+    with pytest.raises(InputError, match="device nowhere: cannot be used here"):
+        do_runs(replace(tiny_grid, device="nowhere"), (variant,), quiet=True)
 
 
 def test_files_of_ones_own_are_three_for_one_task(tmp_path: Path) -> None:

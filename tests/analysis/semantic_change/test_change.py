@@ -15,7 +15,7 @@ from elmokit.analysis.semantic_change.compare import (
     samples_of_usages,
     word_change,
 )
-from elmokit.analysis.semantic_change.output import change_table, write_change
+from elmokit.analysis.semantic_change.output import change_table, concordance, write_change
 from elmokit.analysis.semantic_change.pseudo_change import make_pseudo_words, score_pseudo_change
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.analysis.words.sample import sample_occurrences
@@ -194,6 +194,21 @@ def test_words_of_a_sentence_share_its_tokens() -> None:
     found = sample_occurrences([("a", "b", "a")], ["a", "b"], limit=5)
     kept = [*found["a"].occurrences, *found["b"].occurrences]
     assert len(kept) == 3 and len({id(occurrence.tokens) for occurrence in kept}) == 1
+
+
+def test_equal_tokens_of_a_sample_are_kept_once() -> None:
+    lines = [f"the word number {number}" for number in range(3)]
+    found = sample_occurrences(map(str.split, lines), ["number"], limit=5)["number"]
+    assert len({id(occurrence.tokens[1]) for occurrence in found.occurrences}) == 1
+
+
+def test_concordances_come_from_all_parts_and_are_cut_between_words() -> None:
+    long = "verylongword " * 9
+    uses = [Occurrence(f"{long} line {n} bank {long}".split(), 11) for n in range(60)]
+    lines = concordance(uses)
+    assert len(lines) == 15 and "line 0<" in lines[0] and "line 56<" in lines[-1]
+    assert '<td class="left">… verylongword' in lines[0]
+    assert "verylongword …</td></tr>" in lines[0]
 
 
 def test_pseudo_words_are_merged_in_known_proportions() -> None:

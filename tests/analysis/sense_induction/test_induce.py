@@ -12,13 +12,14 @@ from typer.testing import CliRunner
 import elmokit
 from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.sense_induction.induce import (
+    compare_with_annotators,
     find_occurrences,
     induce_senses,
     senses_tables,
 )
 from elmokit.analysis.words.build_index import build_index
 from elmokit.analysis.words.occurrences import Occurrence
-from elmokit.analysis.words.wug import Usage, read_clusters, read_uses, write_uses
+from elmokit.analysis.words.wug import Usage, read_clusters, read_uses, write_clusters, write_uses
 from elmokit.cli import app, lexical
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
@@ -130,6 +131,55 @@ def test_usages_keep_their_identifiers_groupings_and_dates(tmp_path: Path) -> No
         assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
         assert read_uses(out / "uses.csv") == usages
         assert list(read_clusters(out / "clusters.csv")) == [each.identifier for each in usages]
+
+
+def test_json_has_each_sentence_of_usages_once(tmp_path: Path) -> None:
+    write_uses(tmp_path / "uses.csv", usages_of_bank(12))
+    sample = find_occurrences("bank", [str(tmp_path / "uses.csv")])
+    result = induce_senses(Embedder(tiny_lm()), "bank", sample, num_senses=1)
+    plain = result.plain()
+    assert plain["occurrences"][3]["tokens"] == ["the", "dog", "bank", "3"]
+    assert plain["usages"][3] == {
+        "lemma": "bank", "grouping": "2", "identifier": "fiction-1903", "pos": "nn",
+        "date": "1903", "description": "-",
+    }  # fmt: skip
+    assert json.loads(json.dumps(plain)) == plain
+
+
+def test_senses_are_compared_with_the_clusters_of_annotators(tmp_path: Path) -> None:
+    write_native(tiny_lm(), tmp_path / "lm")
+    write_uses(tmp_path / "uses.csv", usages_of_bank(14))
+    words = ["senses", "bank", tmp_path / "uses.csv", "-m", tmp_path / "lm", "--number", "2"]
+
+    def run(*more: object) -> str:
+        result = CliRunner().invoke(app, [str(word) for word in (*words, *more)])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    run("-o", tmp_path / "out")
+    ours = read_clusters(tmp_path / "out" / "clusters.csv")
+    # Annotators who agree under other names, but for two usages that they could not place.
+    theirs = ["ab"[int(label)] for label in ours.values()]
+    write_clusters(tmp_path / "gold.csv", list(ours), [*theirs[:12], -1, -1])
+    found = json.loads(run("--clusters", tmp_path / "gold.csv", "--json", "-"))["agreement"]
+    assert (found["num_usages"], found["num_clusters"]) == (12, 2)
+    assert found["ari"] == 1.0
+    assert found["v"] == pytest.approx({"homogeneity": 1.0, "completeness": 1.0})
+    write_clusters(tmp_path / "gold.csv", list(ours), [7] * 14)  # one sense
+    assert "0.000" in run("--clusters", tmp_path / "gold.csv")
+
+
+def test_clusters_of_other_usages_are_refused(text: Path, tmp_path: Path) -> None:
+    write_uses(tmp_path / "uses.csv", usages_of_bank(12))
+    write_clusters(tmp_path / "gold.csv", ["another"], [0])
+    elmo = Embedder(tiny_lm())
+    for source, message in (
+        (tmp_path / "uses.csv", "none of the usages is in a cluster here, such as 'fiction-1900'"),
+        (text, "give a uses.csv, not text"),
+    ):
+        result = induce_senses(elmo, "bank", find_occurrences("bank", [str(source)]))
+        with pytest.raises(InputError, match=message):
+            compare_with_annotators(result, tmp_path / "gold.csv")
 
 
 def test_many_usages_are_sampled_at_random(tmp_path: Path) -> None:

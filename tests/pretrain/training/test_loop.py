@@ -14,6 +14,7 @@ import torch
 from tiny_corpus import tiny_recipe
 
 from elmokit.errors import InputError
+from elmokit.model.kernels.int16_products import PLAIN
 from elmokit.pretrain.config import Recipe
 from elmokit.pretrain.training import loop, run
 from elmokit.pretrain.training.loop import step_line
@@ -164,11 +165,39 @@ def test_a_line_of_the_largest_run_fits_100_columns(kind: str) -> None:
     assert len(line) <= 100
 
 
+@pytest.mark.parametrize(
+    ("has_bfloat16", "has_int16", "num_threads", "expected"),
+    [
+        (True, True, 2, "bfloat16"),
+        (False, True, 2, "int16"),
+        (False, True, 1, "int16"),
+        (False, True, 4, "float32"),  # its products use one thread for each direction
+        (False, False, 2, "float32"),
+    ],
+)
+def test_auto_precision_is_the_fastest_of_this_machine(
+    has_bfloat16: bool,
+    has_int16: bool,
+    num_threads: int,
+    expected: str,
+    tiny_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "multiplies_bfloat16_fast", lambda device: has_bfloat16)
+    monkeypatch.setattr(run, "compiled_int16_products", lambda: PLAIN if has_int16 else None)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: num_threads)
+    recipe = tiny_recipe(precision="auto", max_tokens=24 * 3)
+    train(recipe, tiny_data, tmp_path / "run")
+    assert read_run(tmp_path / "run")[0].train.precision == expected
+
+
 def test_auto_precision_is_decided_once_and_logged(
     tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = tiny_recipe(precision="auto", max_tokens=24 * 9, checkpoint_every=3)
     monkeypatch.setattr(loop, "LOG_EVERY", 2)
+    monkeypatch.setattr(run, "compiled_int16_products", lambda: None)
     for name, is_fast in (("wide", False), ("narrow", True)):
         monkeypatch.setattr(run, "multiplies_bfloat16_fast", lambda device, now=is_fast: now)
         train(recipe, tiny_data, tmp_path / name)

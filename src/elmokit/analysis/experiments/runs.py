@@ -80,6 +80,7 @@ def make_grid(
     settings: Sequence[str] | None = None,
     seeds: int | None = None,
     max_minutes: float = 0.0,
+    device: str = "cpu",
 ) -> Grid:
     """The runs that a command asks for, without variants yet.
 
@@ -104,6 +105,7 @@ def make_grid(
         seeds=seeds,
         max_minutes=max_minutes,
         files=(files[0], files[1], files[2]) if files else None,
+        device=device,
     )
 
 

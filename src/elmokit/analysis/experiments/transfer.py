@@ -69,7 +69,9 @@ def domain_transfer(
     words = model.output_words.vocabulary if model.output_words else None
     corpus = _corpus(known, folder / "corpus", WATCHED, words, quiet)
     new_text = _corpus(new, folder / "new-text", 0.0, corpus.vocabulary, quiet)
-    tuned = finetune(model, corpus.path, folder / "model", changes, new_text=new_text.path)
+    tuned = finetune(
+        model, corpus.path, folder / "model", changes, grid.device, new_text=new_text.path
+    )
     grids = (grid, replace(grid, out=folder / "runs", elmo=str(folder / "model")))
     results = [do_runs(replace(g, tasks=(task,)), (WITH_ELMO,), jobs, quiet) for g in grids]
     scores = [tuple(result.scores(task, WITH_ELMO.name, "test")) for result in results]

@@ -26,4 +26,6 @@ def draw_surprisal(
     title = " ".join(word.word for word in words)
     series = {way: [word.bits[number] for word in words] for number, way in enumerate(WAYS)}
     groups = [word.word for word in words]
-    return panels("surprisal", title, [title], groups, [series], "surprisal, bits")
+    longest = max(map(len, groups))
+    width = max(5.2, 1 + len(groups) * min(0.12 * longest + 0.1, 1.1))  # inches; names are wrapped
+    return panels("surprisal", title, [title], groups, [series], "surprisal, bits", width)

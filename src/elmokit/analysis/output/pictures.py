@@ -82,16 +82,18 @@ def dots(
     """One row per name, first on top, with one dot per series.
 
     ``line``: the label and the value of a vertical line to compare all dots with. These are dots
-    rather than bars, so that the axis need not start at zero.
+    rather than bars, so that the axis need not start at zero. Values are written beside the dots of
+    one or two series; those of more would overlap.
     """
-    with new_figure(7.5, 1.3 + 0.4 * len(rows)) as figure:
+    width = 5.5 + 0.075 * max(map(len, rows), default=0)  # inches: names take what they need
+    with new_figure(max(7.5, width), 1.3 + 0.4 * len(rows)) as figure:
         axes = figure.subplots()
         places = np.arange(len(rows))[::-1]
         for number, (label, values) in enumerate(series.items()):
             colour, marker = _colour_and_marker(number)
             axes.scatter(values, places, color=colour, marker=marker, label=label, s=40, zorder=3)
             above = 5 if number % 2 == 0 else -12  # points; avoids overlapping labels of two series
-            for value, place in zip(values, places, strict=True):
+            for value, place in zip(values, places, strict=True) if len(series) <= 2 else ():
                 axes.annotate(
                     _short(value), (value, place), xytext=(0, above), textcoords="offset points",
                     fontsize=8, ha="center",
@@ -100,8 +102,9 @@ def dots(
             axes.axvline(line[1], color="black", linewidth=1, linestyle=":", label=line[0])
         axes.set_yticks(places, rows)
         axes.set_ylim(-0.6, len(rows) - 0.3)
+        axes.margins(x=0.1)
         axes.set_xlabel(x_label)
-        axes.grid(axis="y", color=GRID_COLOUR)
+        axes.grid(axis="y" if len(series) <= 2 else "both", color=GRID_COLOUR)
         if len(series) > 1 or line is not None:
             axes.legend(fontsize=9, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
         ranges = [f"{label} {_range(rows, values)}" for label, values in series.items()]
@@ -146,9 +149,10 @@ def panels(
     groups: Sequence[str],
     series: Sequence[Mapping[str, Sequence[float]]],
     y_label: str,
+    width: float = 5.2,
 ) -> Picture:
-    """Curves over the same ordered groups (layers), with one panel per title."""
-    with new_figure(5.2 * len(titles), 4.6) as figure:
+    """Curves over the same ordered groups (layers), with one panel per title, ``width`` inches."""
+    with new_figure(width * len(titles), 4.6) as figure:
         row = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
         places = np.arange(len(groups))
         for axes, title, curves in zip(row, titles, series, strict=True):
@@ -234,7 +238,7 @@ def scatter(
     labels: Sequence[str],
     grey_label: str = "",
 ) -> Picture:
-    """(N, 2) points; the six most common labels have a colour each, the others share one.
+    """(N, 2) principal components; the six most common labels have a colour each, others share one.
 
     Points labelled ``grey_label`` are drawn in grey, behind all others.
     """
@@ -259,6 +263,7 @@ def scatter(
                 )  # fmt: skip
         axes.set_xticks([])
         axes.set_yticks([])
+        axes.set(xlabel="first principal component", ylabel="second principal component")
         axes.legend(fontsize=9, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
         return _picture(figure, name, caption, gist)
 

@@ -282,6 +282,7 @@ class ReportConfig:
             settings=settings,
             seeds=seeds,
             max_minutes=self.max_minutes,
+            device=self.device,
         )
 
     def _folder(self, task: str, settings: tuple[str, ...]) -> str:

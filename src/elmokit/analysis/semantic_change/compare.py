@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,10 +31,11 @@ from elmokit.analysis.words.sample import (
     sample_usages,
 )
 from elmokit.analysis.words.texts import corpus_of
-from elmokit.analysis.words.wug import Usage, read_uses
+from elmokit.analysis.words.wug import Usage, plain_origins, read_uses
 from elmokit.embed.embedder import Embedder
 from elmokit.errors import InputError
 from elmokit.progress import meter
+from elmokit.recipe import to_plain
 from elmokit.text.sources import read_lines
 
 MIN_COUNT = 50
@@ -85,6 +86,17 @@ class ChangeResult:
         """The targets of ``too_rare`` that one of the corpora lacks."""
         pairs = zip(self.too_rare, self.too_rare_counts, strict=True)
         return tuple(word for word, counts in pairs if min(counts) == 0)
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can hold; ``usages`` leaves out the sentences, which are in ``occurrences``."""
+        rows = [
+            {
+                **to_plain(replace(row, usages=None)),
+                "usages": row.usages and [plain_origins(side) for side in row.usages],
+            }
+            for row in self.words
+        ]
+        return {**to_plain(replace(self, words=())), "words": rows}
 
 
 class CorpusSamples(NamedTuple):

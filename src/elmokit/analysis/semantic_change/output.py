@@ -22,7 +22,6 @@ from elmokit.analysis.words.wug import Usage, write_uses
 from elmokit.figures import can_draw
 from elmokit.files import replacing_folder, require_replaceable, write_json
 from elmokit.pretrain.substitutes import SubstituteReader
-from elmokit.recipe import to_plain
 from elmokit.text.tokenize import words
 
 MARK = "change.tsv"
@@ -31,6 +30,10 @@ FALSE_DISCOVERIES = 0.05
 HEADER = (
     "word", "count_1", "count_2", "compared", "apd", "apd_low", "apd_high", "apd_floor", "prt",
     "prt_floor", "mean", "jsd", "excess", "clusters", "p", "q", "adjusted_score",
+)  # fmt: skip
+TABLE_HEADER = (
+    "word", "counts", "excess", "APD", "95 % interval", "floor", "PRT", "floor", "mean", "JSD",
+    "p", "q",
 )  # fmt: skip
 MOST_LISTED = 50
 """The largest number of words that were left out to list below the table; left-out.tsv has all."""
@@ -42,7 +45,7 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em }
 table { border-collapse: collapse } td, th { padding: .2em .8em .2em 0; text-align: left }
 td.left { text-align: right } td.word { font-weight: bold; text-align: center }
-.concordance td { white-space: nowrap; font-size: .9em }
+.concordance td { white-space: nowrap; font-size: .9em } .concordance td.left { width: 32em }
 """
 
 
@@ -65,6 +68,17 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         )
         for row in result.words[:top]
     )
+    return Table(
+        f"Change of use between {result.names[0]} and {result.names[1]} "
+        f"({result.encoder}, {result.layer})",
+        TABLE_HEADER,
+        rows,
+        _note(result),
+    )
+
+
+def _note(result: ChangeResult) -> str:
+    """How many words changed, how they are ranked, and which were left out."""
     changed = sum(row.q_value < FALSE_DISCOVERIES for row in result.words)
     note = (
         f"{count(len(result.words))} words compared, {count(changed)} of them changed at a false "
@@ -77,26 +91,7 @@ def change_table(result: ChangeResult, top: int = 20) -> Table:
         note += f" Too rare in one of the corpora, left out: {_listed(rare)}."
     if result.absent:
         note += f" Absent from one of the corpora, left out: {_listed(result.absent)}."
-    return Table(
-        f"Change of use between {result.names[0]} and {result.names[1]} "
-        f"({result.encoder}, {result.layer})",
-        (
-            "word",
-            "counts",
-            "excess",
-            "APD",
-            "95 % interval",
-            "floor",
-            "PRT",
-            "floor",
-            "mean",
-            "JSD",
-            "p",
-            "q",
-        ),
-        rows,
-        note,
-    )
+    return note
 
 
 def _listed(left_out: Sequence[str]) -> str:
@@ -135,7 +130,7 @@ def write_change(
     require_replaceable(out, MARK, "change")
     with replacing_folder(out) as aside:
         _write_lines(aside / MARK, ["\t".join(HEADER), *map(_cells, result.words)])
-        plain = to_plain(result)
+        plain = result.plain()
         for row in plain["words"]:
             del row["occurrences"], row["usages"]  # they are in uses.csv
         write_json(aside / "change.json", plain)
@@ -194,14 +189,16 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def _word_page(row: WordChange, result: ChangeResult, reader: SubstituteReader | None) -> str:
     found = row.evidence
+    clusters = "1 cluster" if found.num_clusters == 1 else f"{found.num_clusters} clusters"
     parts = [
+        '<p><a href="../index.html">All words</a></p>',
         f"<h1>{html.escape(row.word)}</h1>",
         f"<p>{row.num_compared} occurrences from each corpus ({row.counts[0]:,} and "
-        f"{row.counts[1]:,} in all). APD {found.distances.apd:z.3f} (95 % interval "
-        f"{found.interval[0]:z.3f} to {found.interval[1]:z.3f}; within a corpus "
-        f"{found.floor.apd:z.3f}), PRT {found.distances.prt:z.3f} (within a corpus "
-        f"{found.floor.prt:z.3f}), JSD {found.jsd:z.3f} over {found.num_clusters} clusters, "
-        f"p = {found.p_value:z.3f}, q = {row.q_value:z.3f}.</p>",
+        f"{row.counts[1]:,} in all). Excess {found.excess:z.3f}: APD "
+        f"{found.distances.apd:z.3f} (95 % interval {found.interval[0]:z.3f} to "
+        f"{found.interval[1]:z.3f}; within a corpus {found.floor.apd:z.3f}), PRT "
+        f"{found.distances.prt:z.3f} (within a corpus {found.floor.prt:z.3f}), JSD "
+        f"{found.jsd:z.3f} over {clusters}, p = {found.p_value:z.3f}, q = {row.q_value:z.3f}.</p>",
     ]
     substitutes: list[list[str]] = [[], []]
     if reader is not None:
@@ -215,17 +212,40 @@ def _word_page(row: WordChange, result: ChangeResult, reader: SubstituteReader |
         if named:
             parts.append(f"<p>Substitutes: {html.escape(', '.join(named))}</p>")
         parts.append('<table class="concordance">')
-        parts += [_concordance_line(each) for each in occurrences[:NUM_LINES]]
+        parts += concordance(occurrences)
         parts.append("</table>")
     return _page(row.word, "\n".join(parts))
 
 
+def concordance(occurrences: Sequence[Occurrence]) -> list[str]:
+    """Rows of an HTML table: at most ``NUM_LINES`` occurrences, from all parts of the corpus."""
+    number = min(NUM_LINES, len(occurrences))
+    chosen = [occurrences[row * len(occurrences) // number] for row in range(number)]
+    return [_concordance_line(each) for each in chosen]
+
+
 def _concordance_line(occurrence: Occurrence) -> str:
-    left = " ".join(occurrence.tokens[: occurrence.place])[-LINE_WIDTH:]
-    right = " ".join(occurrence.tokens[occurrence.place + 1 :])[:LINE_WIDTH]
-    cells = (("left", left), ("word", occurrence.word), ("right", right))
+    left, right = occurrence.tokens[: occurrence.place], occurrence.tokens[occurrence.place + 1 :]
+    before = " ".join(reversed(_within_width(left[::-1])))
+    cells = (("left", before), ("word", occurrence.word), ("right", " ".join(_within_width(right))))
     inside = "".join(f'<td class="{name}">{html.escape(text)}</td>' for name, text in cells)
     return f"<tr>{inside}</tr>"
+
+
+def _within_width(tokens: Sequence[str]) -> list[str]:
+    """The first tokens that fit into ``LINE_WIDTH``, and an ellipsis if there are more.
+
+    >>> _within_width(["a" * 40, "b" * 15, "c" * 10])[1:]
+    ['bbbbbbbbbbbbbbb', '…']
+    """
+    room = LINE_WIDTH
+    kept: list[str] = []
+    for token in tokens:
+        room -= len(token) + 1
+        if room < 0:
+            return [*kept, "…"]
+        kept.append(token)
+    return kept
 
 
 def _index_page(result: ChangeResult, num_pages: int) -> str:
@@ -233,15 +253,18 @@ def _index_page(result: ChangeResult, num_pages: int) -> str:
     parts = [f"<h1>{html.escape(title)}</h1>"]
     if can_draw():
         parts.append('<img src="change.svg" alt="APD between the corpora over APD within each">')
+    parts.append(f"<p>{html.escape(_note(result))}</p>")
     parts.append(
-        "<table><tr><th>word</th><th>excess</th><th>APD</th><th>PRT</th><th>JSD</th><th>q</th></tr>"
+        "<table><tr><th>word</th><th>counts</th><th>excess</th><th>APD</th><th>PRT</th><th>JSD</th>"
+        "<th>q</th></tr>"
     )
     for number, row in enumerate(result.words, start=1):
         word = html.escape(row.word)
         link = f'<a href="words/{number}.html">{word}</a>' if number <= num_pages else word
         found = row.evidence
         parts.append(
-            f"<tr><td>{link}</td><td>{found.excess:z.3f}</td><td>{found.distances.apd:z.3f}</td>"
+            f"<tr><td>{link}</td><td>{row.counts[0]:,} / {row.counts[1]:,}</td>"
+            f"<td>{found.excess:z.3f}</td><td>{found.distances.apd:z.3f}</td>"
             f"<td>{found.distances.prt:z.3f}</td><td>{found.jsd:z.3f}</td>"
             f"<td>{row.q_value:z.3f}</td></tr>"
         )

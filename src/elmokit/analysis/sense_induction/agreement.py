@@ -24,6 +24,18 @@ class VMeasure(NamedTuple):
         return 2 * self.homogeneity * self.completeness / total if total else 0.0
 
 
+class ClusterAgreement(NamedTuple):
+    """How far induced senses agree with clusters of annotators."""
+
+    num_usages: int
+    """Usages in both; the others are left out."""
+    num_clusters: int
+    """Clusters of the annotators."""
+    ari: float
+    """The adjusted Rand index."""
+    v: VMeasure
+
+
 def contingency(gold: Sequence[object], found: Sequence[object]) -> Doubles:
     """(G, K): how many items of each gold class are in each found cluster."""
     if len(gold) != len(found):

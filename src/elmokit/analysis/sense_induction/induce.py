@@ -5,9 +5,9 @@ substitutes that distinguish it from the others and by the sentences nearest to 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ from elmokit.analysis.encoders.bilm import BiLmEncoder
 from elmokit.analysis.encoders.encoder import unit
 from elmokit.analysis.output.pictures import Picture, scatter, write_pictures
 from elmokit.analysis.output.tables import Table, count
+from elmokit.analysis.sense_induction.agreement import (
+    ClusterAgreement,
+    adjusted_rand_index,
+    v_measure,
+)
 from elmokit.analysis.sense_induction.clusters import (
     MAX_CLUSTERS,
     ClusterCandidate,
@@ -37,9 +42,12 @@ from elmokit.analysis.words.sense_map import principal_components
 from elmokit.analysis.words.substitutes_table import unknown_note
 from elmokit.analysis.words.texts import read_sentences
 from elmokit.analysis.words.wug import (
+    NO_CLUSTER,
     Usage,
     is_uses_file,
     is_uses_folder,
+    plain_origins,
+    read_clusters,
     read_uses,
     write_clusters,
     write_uses,
@@ -93,6 +101,13 @@ class InducedSenses:
     """The occurrences with their origin, if they come from a file of usages."""
     is_unknown: bool = False
     """Whether the word is outside the vocabulary, so that the context alone gives substitutes."""
+    agreement: ClusterAgreement | None = None
+    """How far the senses agree with clusters of annotators, if they were compared."""
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON can hold; ``usages`` leaves out the sentences, which are in ``occurrences``."""
+        origins = None if self.usages is None else plain_origins(self.usages)
+        return {**to_plain(replace(self, usages=None)), "usages": origins}
 
 
 def find_occurrences(
@@ -240,8 +255,35 @@ def _describe(
     return tuple(senses)
 
 
+def compare_with_annotators(result: InducedSenses, clusters: Path) -> InducedSenses:
+    """The result with its agreement with the clusters of a DURel file, by the usages' identifiers.
+
+    Usages that the file lacks, or that annotators could not place (cluster -1), are left out.
+    """
+    if result.usages is None:
+        raise InputError(
+            f"{clusters}: clusters belong to the identifiers of usages; give a uses.csv, not text"
+        )
+    wanted = {name: label for name, label in read_clusters(clusters).items() if label != NO_CLUSTER}
+    labels = [
+        (wanted[usage.identifier], label)
+        for usage, label in zip(result.usages, result.labels.tolist(), strict=True)
+        if usage.identifier in wanted
+    ]
+    if not labels:
+        raise InputError(
+            f"{clusters}: none of the usages is in a cluster here, such as "
+            f"{result.usages[0].identifier!r}; give the clusters of these usages"
+        )
+    gold, found = zip(*labels, strict=True)
+    agreement = ClusterAgreement(
+        len(gold), len(set(gold)), adjusted_rand_index(gold, found), v_measure(gold, found)
+    )
+    return replace(result, agreement=agreement)
+
+
 def senses_tables(result: InducedSenses) -> list[Table]:
-    """The senses, and the scores of each number of senses."""
+    """The senses, the scores of each number of senses, and the agreement with annotators."""
     rows = tuple(
         (
             str(number),
@@ -275,7 +317,15 @@ def senses_tables(result: InducedSenses) -> list[Table]:
         "given": "The number of senses was given.",
     }[result.criterion]
     header = ("clusters", "BIC", "silhouette")
-    return [found, Table("How many senses", header, tried, note)]
+    tables = [found, Table("How many senses", header, tried, note)]
+    return tables if result.agreement is None else [*tables, _agreement_table(result.agreement)]
+
+
+def _agreement_table(found: ClusterAgreement) -> Table:
+    header = ("usages", "their clusters", "ARI", "V-measure", "homogeneity", "completeness")
+    scores = (found.ari, found.v.score, found.v.homogeneity, found.v.completeness)
+    counts = (count(found.num_usages), count(found.num_clusters))
+    return Table("Beside the annotators", header, ((*counts, *(f"{x:z.3f}" for x in scores)),))
 
 
 def senses_picture(result: InducedSenses) -> Picture:
@@ -305,7 +355,7 @@ def write_senses(result: InducedSenses, out: Path) -> None:
     ]
     labels = result.labels.tolist()
     with replacing_folder(out) as aside:
-        write_json(aside / MARK, to_plain(result))
+        write_json(aside / MARK, result.plain())
         lines = ["sense\tsubstitutes\tword\tsentence\tidentifier\tcluster"]
         for usage, label in zip(usages, labels, strict=True):
             named, occurrence = ", ".join(result.senses[label].substitutes), usage.occurrence

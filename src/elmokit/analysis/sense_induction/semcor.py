@@ -209,8 +209,8 @@ def induction_table(result: InductionResult) -> Table:
         ("", "ARI", "95 % interval", "V-measure", "homogeneity", "completeness", "clusters"),
         rows,
         f"Mean over {count(result.num_lemmas)} nouns and verbs, {count(result.num_occurrences)} "
-        f"occurrences, {result.mean_senses:.1f} senses each; up to 6 clusters, by BIC where "
-        "nothing else is said.",
+        f"occurrences, {result.mean_senses:.1f} senses each; up to 6 clusters, chosen by "
+        "BIC unless stated otherwise.",
     )
 
 

@@ -1,5 +1,6 @@
 """Occurrences of many words in a text of any size: all are counted, a sample of each is kept."""
 
+import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -38,8 +39,8 @@ def sample_occurrences(
     """A uniform sample of at most ``limit`` occurrences of each word, ignoring case.
 
     The sample of a word depends only on the text, the seed and that word. Memory is bounded by the
-    sample: the text is read once, sentence by sentence, and the words of a sentence share its list
-    of tokens.
+    sample: the text is read once, sentence by sentence; the words of a sentence share its list of
+    tokens, and equal tokens of all sentences are one string.
     """
     drawn: dict[str, _Reservoir[Occurrence]] = {
         word.casefold(): _Reservoir(word, limit, seed) for word in words
@@ -49,7 +50,7 @@ def sample_occurrences(
         for place, token in enumerate(sentence):
             reservoir = drawn.get(token.casefold())
             if reservoir is not None:
-                tokens = tokens or list(sentence)
+                tokens = tokens or [sys.intern(str(each)) for each in sentence]
                 reservoir.offer(Occurrence(tokens, place))
     return {
         word: WordSample(reservoir.count, reservoir.sample()) for word, reservoir in drawn.items()

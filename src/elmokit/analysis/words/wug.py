@@ -10,7 +10,7 @@ no quotes (https://www.ims.uni-stuttgart.de/data/wugs).
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elmokit.analysis.words.occurrences import Occurrence
 from elmokit.errors import InputError
@@ -26,6 +26,7 @@ USES_HEADER = (
 CLUSTERS_HEADER = ("identifier", "cluster")
 USES_FILES = frozenset({"uses.csv", "uses.tsv"})
 NOTHING = "-"
+NO_CLUSTER = "-1"
 
 
 class Usage(NamedTuple):
@@ -39,6 +40,14 @@ class Usage(NamedTuple):
     pos: str = NOTHING
     date: str = NOTHING
     description: str = NOTHING
+
+
+def plain_origins(usages: Sequence[Usage]) -> list[dict[str, Any]]:
+    """What JSON can hold of usages whose sentences stand beside them: all but the occurrence."""
+    return [
+        {name: value for name, value in usage._asdict().items() if name != "occurrence"}
+        for usage in usages
+    ]
 
 
 def write_uses(path: Path, usages: Iterable[Usage]) -> None:
@@ -56,7 +65,7 @@ def write_uses(path: Path, usages: Iterable[Usage]) -> None:
             )  # fmt: skip
 
 
-def write_clusters(path: Path, identifiers: Sequence[str], labels: Iterable[int]) -> None:
+def write_clusters(path: Path, identifiers: Sequence[str], labels: Iterable[int | str]) -> None:
     """Which cluster each usage is in."""
     with replacing_file(path) as aside, aside.open("w", encoding="utf-8", newline="\n") as file:
         print(*CLUSTERS_HEADER, sep="\t", file=file)
@@ -96,7 +105,7 @@ def read_uses(path: Path) -> list[Usage]:
 
 
 def read_clusters(path: Path) -> dict[str, str]:
-    """The cluster of each identifier."""
+    """The cluster of each identifier; annotators give ``NO_CLUSTER`` to what they cannot place."""
     lines = read_lines(path)
     _, first = next(lines, (1, ""))
     if first.split("\t")[:2] != list(CLUSTERS_HEADER):

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from elmokit.model.kernels.lstm_step import PLAIN, LstmSteps, last_rows, pass_inside
-from elmokit.model.kernels.products import product
+from elmokit.model.kernels.products import TORCH, Products
 
 
 class Workspace:
@@ -46,6 +46,7 @@ class LstmFunction(torch.autograd.Function):
     its gradients are then computed once per distinct input.
     The matrices may be narrower than the state (bfloat16 and float32): products and gates then have
     the dtype of the matrices; the cell, the outputs and sums over the steps have that of the state.
+    ``products`` multiplies the matrices.
     """
 
     @staticmethod
@@ -65,19 +66,20 @@ class LstmFunction(torch.autograd.Function):
         rows: Tensor | None = None,
         workspace: Workspace | None = None,
         steps: LstmSteps = PLAIN,
+        products: Products = TORCH,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Run all steps; returns the outputs (S, P), the last hidden and the last cell state."""
         take = (workspace or Workspace()).take
+        from_hidden = products(hidden_weight, take, "from_hidden")
+        from_full = None if projection is None else products(projection, take, "from_full")
         cell_dim = hidden_weight.shape[1] // 4
         num_rows = sum(batch_sizes)
         inputs = inputs.to(input_weight.dtype)
         gates = take("gates", inputs, num_rows, 4 * cell_dim)  # becomes the activations
-        table = None
-        if rows is None:
-            torch.addmm(bias, inputs, input_weight, out=gates)
-        else:
-            table = take("table", inputs, len(inputs), 4 * cell_dim)
-            torch.addmm(bias, inputs, input_weight, out=table)
+        table = None if rows is None else take("table", inputs, len(inputs), 4 * cell_dim)
+        projected = gates if table is None else table
+        projected.copy_(bias.expand_as(projected))
+        products(input_weight, take, "from_inputs").product(inputs, out=projected, adds=True)
         cells = take("cells", cell, num_rows, cell_dim)
         squashed = take("squashed", cell, num_rows, cell_dim)  # tanh(c)
         outputs = hidden.new_empty(num_rows, hidden.shape[1])
@@ -94,22 +96,19 @@ class LstmFunction(torch.autograd.Function):
             else:
                 torch.mul(hidden[:size], kept, out=before)
             now = gates[step]
-            if table is None:
-                now.addmm_(before, hidden_weight)
-            else:
-                torch.mm(before, hidden_weight, out=now)
+            from_hidden.product(before, out=now, adds=table is None)
             steps.forward(
                 now, table, None if rows is None else rows[step], kept, before_cell[:size],
                 cell_clip, cell=cells[step], squashed=squashed[step], full=full[step],
             )  # fmt: skip
-            if projection is not None:
-                product(full[step], projection, out=outputs[step])
+            if from_full is not None:
+                from_full.product(full[step], out=outputs[step])
                 if projection_clip is not None:
                     outputs[step].clamp_(-projection_clip, projection_clip)
             hidden, before_cell = outputs[step], cells[step]
             start += size
         ctx.batch_sizes, ctx.clips, ctx.steps = batch_sizes, (cell_clip, projection_clip), steps
-        ctx.workspace = workspace
+        ctx.workspace, ctx.products = workspace, products
         ctx.save_for_backward(
             inputs, rows, cell, keep, input_weight, hidden_weight, projection,
             gates, cells, squashed, full, outputs, before_hidden,
@@ -134,6 +133,11 @@ class LstmFunction(torch.autograd.Function):
         ) = ctx.saved_tensors  # fmt: skip
         batch_sizes: Sequence[int] = ctx.batch_sizes
         cell_clip, projection_clip = ctx.clips
+        take, products = (ctx.workspace or Workspace()).take, ctx.products
+        to_before = products(hidden_weight.t(), take, "to_before")
+        through_projection = None
+        if projection is not None:
+            through_projection = products(projection.t(), take, "through_projection")
         if grad_outputs is None:
             grad_outputs = torch.zeros_like(outputs)
         num_sentences = batch_sizes[0] if batch_sizes else 0
@@ -148,10 +152,7 @@ class LstmFunction(torch.autograd.Function):
         to_bias = cells.new_empty(len(batch_sizes), gates.shape[1])  # step by step
         to_table = None
         if rows is not None:
-            to_table = (ctx.workspace or Workspace()).take(
-                "to_table", cells, len(inputs), gates.shape[1]
-            )
-            to_table.zero_()
+            to_table = take("to_table", cells, len(inputs), gates.shape[1]).zero_()
         start = len(outputs)
         for number in reversed(range(len(batch_sizes))):
             size = batch_sizes[number]
@@ -163,34 +164,41 @@ class LstmFunction(torch.autograd.Function):
             if projection_clip is not None:
                 pass_inside(output_grad, outputs[step], projection_clip)
             to_full = output_grad  # (n, H)
-            if projection is not None:
-                to_full = output_grad.to(gates.dtype) @ projection.t()
+            if through_projection is not None:
+                to_full = take("to_full", gates, size, gates.shape[1] // 4)
+                through_projection.product(output_grad, out=to_full)
             ctx.steps.backward(
                 gates[step], before_cell[:size], cells[step], squashed[step], to_full,
                 to_cell[:size], cell_clip, None if rows is None else rows[step],
                 to_gates=to_gates[step], to_table=to_table, to_bias=to_bias[number],
             )  # fmt: skip
-            product(to_gates[step], hidden_weight.t(), out=to_hidden[:size])
+            to_before.product(to_gates[step], out=to_hidden[:size])
             if keep is not None:
                 to_hidden[:size].mul_(keep[step])
         to_projection = None
         if projection is not None:
-            to_projection = full.t() @ to_projected.to(full.dtype)
+            last = products(to_projected.to(full.dtype), take, "to_projected")
+            to_projection = last.product_of_transposed(full)
         to_projected_inputs = to_gates if to_table is None else to_table.to(gates.dtype)
         to_inputs = None
         if ctx.needs_input_grad[0]:
-            to_inputs = (to_projected_inputs @ input_weight.t()).to(outputs.dtype)
+            to_inputs = torch.empty(inputs.shape, dtype=outputs.dtype, device=outputs.device)
+            products(input_weight.t(), take, "to_inputs").product(to_projected_inputs, to_inputs)
+        by_step = products(to_gates, take, "by_step")
+        by_input = by_step
+        if to_table is not None:
+            by_input = products(to_projected_inputs, take, "by_input")
         return (
             to_inputs,
             to_hidden,
             to_cell,
             None,
             None,
-            inputs.t() @ to_projected_inputs,
-            before_hidden.t() @ to_gates,
+            by_input.product_of_transposed(inputs),
+            by_step.product_of_transposed(before_hidden),
             to_bias.sum(dim=0).to(gates.dtype),
             to_projection,
-            *6 * [None],
+            *7 * [None],
         )
 
 

@@ -80,8 +80,9 @@ class SurprisalSummary(NamedTuple):
     def __str__(self) -> str:
         forward, backward = self.perplexity
         unknown = self.num_unknown / max(self.num_tokens, 1)
+        sentences = "1 sentence" if self.num_sentences == 1 else f"{self.num_sentences:,} sentences"
         return (
-            f"{self.num_tokens:,} tokens of {self.num_sentences:,} sentences; perplexity forward "
+            f"{self.num_tokens:,} tokens of {sentences}; perplexity forward "
             f"{forward:.2f}, backward {backward:.2f} over {self.num_predictions:,} predictions per "
             f"direction; {unknown:.2%} of the tokens are outside the vocabulary"
         )
@@ -256,7 +257,7 @@ class _TableWriter:
         return [*filled, *[NOTHING] * (len(HEADER) - len(filled) - 1), "0"]
 
     def _write(self, cells: Iterable[str]) -> None:
-        print(*cells, sep="\t", file=self._file)
+        self._file.write("\t".join(cells) + "\n")
 
 
 def _number(value: float) -> str:

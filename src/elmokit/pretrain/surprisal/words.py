@@ -5,10 +5,9 @@ backward surprisal. There is no such rule for the combined prediction, so a word
 has no combined surprisal.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from elmokit.pretrain.surprisal.measure import SentenceSurprisal
 from elmokit.text.tokenize import Token
@@ -34,7 +33,21 @@ class WordSurprisal(NamedTuple):
 
 def each_token(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
     """One row per token."""
-    return [_joined(tokens, found, [place]) for place in range(len(tokens))]
+    ways = (found.forward, found.backward, found.combined)
+    columns = zip(
+        tokens,
+        zip(*(way.bits.tolist() for way in ways), strict=True),
+        zip(*(way.entropy.tolist() for way in ways), strict=True),
+        zip(*(way.rank.tolist() for way in ways), strict=True),
+        found.is_unknown.tolist(),
+        strict=True,
+    )
+    return [
+        WordSurprisal(
+            token.text, token.start, token.end, 1, bits, entropy, rank, is_unknown, token.text
+        )
+        for token, bits, entropy, rank, is_unknown in columns
+    ]
 
 
 def whole_words(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordSurprisal]:
@@ -44,43 +57,37 @@ def whole_words(tokens: Sequence[Token], found: SentenceSurprisal) -> list[WordS
         tokens: the tokens of a sentence, as ``elmokit.tokenize`` returns them.
         found: the result of ``surprisal`` for the same tokens.
     """
-    return [_joined(tokens, found, places) for places in _between_spaces(tokens)]
+    return [_joined(parts) for parts in _between_spaces(each_token(tokens, found))]
 
 
-def _between_spaces(tokens: Sequence[Token]) -> Iterator[list[int]]:
+def _between_spaces(rows: Sequence[WordSurprisal]) -> Iterator[list[WordSurprisal]]:
     """Groups of adjacent tokens without a space between them."""
-    places: list[int] = []
-    for place, token in enumerate(tokens):
-        if places and tokens[place - 1].end != token.start:
-            yield places
-            places = []
-        places.append(place)
-    if places:
-        yield places
+    parts: list[WordSurprisal] = []
+    for row in rows:
+        if parts and parts[-1].end != row.start:
+            yield parts
+            parts = []
+        parts.append(row)
+    if parts:
+        yield parts
 
 
-def _joined(
-    tokens: Sequence[Token], found: SentenceSurprisal, places: Sequence[int]
-) -> WordSurprisal:
-    first, last = places[0], places[-1]
-    part = slice(first, last + 1)
-    ways = (found.forward, found.backward, found.combined)
-    forward, backward, combined = (float(way.bits[part].sum()) for way in ways)
-    is_one = first == last
+def _joined(parts: Sequence[WordSurprisal]) -> WordSurprisal:
+    """One word of its tokens; a single token stays as it is."""
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return first
+    texts = [part.word for part in parts]
     return WordSurprisal(
-        "".join(tokens[place].text for place in places),
-        tokens[first].start,
-        tokens[last].end,
-        len(places),
-        (forward, backward, combined if is_one else np.nan),
-        (
-            float(found.forward.entropy[first]),
-            float(found.backward.entropy[last]),
-            float(found.combined.entropy[first]) if is_one else np.nan,
-        ),
-        tuple(int(way.rank[first]) if is_one else 0 for way in ways),  # type: ignore[arg-type]
-        bool(found.is_unknown[part].any()),
-        _without_punctuation([tokens[place].text for place in places]),
+        "".join(texts),
+        first.start,
+        last.end,
+        len(parts),
+        (sum(part.bits[0] for part in parts), sum(part.bits[1] for part in parts), math.nan),
+        (first.entropy[0], last.entropy[1], math.nan),
+        (0, 0, 0),
+        any(part.is_unknown for part in parts),
+        _without_punctuation(texts),
     )
 
 

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
-from elmokit.device import usable_device
+from elmokit.device import AUTO, usable_device
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLmState
 from elmokit.model.lstm import LstmState
@@ -127,7 +127,7 @@ def joined_world(name: str) -> Iterator[World]:
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield World(device=usable_device(name), is_restart=has_restarted)
         return
-    device = torch.device(name)
+    device = usable_device(name) if name == AUTO else torch.device(name)
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)

@@ -16,9 +16,12 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from elmokit.model.bilm import BiLm, BiLmState
+from elmokit.model.kernels.compiled.int16_products import compiled_int16_products
 from elmokit.model.kernels.compiled.lstm_step import compiled_steps
+from elmokit.model.kernels.int16_products import PLAIN as PLAIN_INT16
 from elmokit.model.kernels.lstm_step import PLAIN
 from elmokit.model.kernels.lstm_training import Workspace
+from elmokit.model.kernels.products import TORCH
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
 from elmokit.model.two_directions import run_both
@@ -60,7 +63,8 @@ class Objective(nn.Module):
     """The biLM with its training loss, to be wrapped in DistributedDataParallel.
 
     The softmax is not a submodule: its gradient is returned separately, only for the rows in play.
-    ``matrix_dtype``: dtype of the matrix products of highways, LSTMs and the softmax's gradient.
+    ``matrix_dtype``: dtype of the matrix products of highways, LSTMs and the softmax's gradient;
+    int16 rounds the factors of the LSTMs' products to integers, and nothing else.
     ``context_loss``: a second loss, which is not reported.
     """
 
@@ -77,8 +81,13 @@ class Objective(nn.Module):
         self.context_loss = context_loss
         self.softmax_parameters = (softmax.weight, softmax.bias)  # a tuple registers nothing
         self.dropout = dropout
+        is_plain_cpu = _is_plain_cpu(bilm)
+        self.products = TORCH
+        if matrix_dtype == torch.int16:
+            matrix_dtype = torch.float32
+            self.products = (compiled_int16_products() if is_plain_cpu else None) or PLAIN_INT16
         self.matrix_dtype = matrix_dtype
-        compiled = compiled_steps(matrix_dtype) if _is_plain_cpu(bilm) else None
+        compiled = compiled_steps(matrix_dtype) if is_plain_cpu else None
         self.kernel = "PyTorch" if compiled is None else "compiled"
         self.steps = compiled or PLAIN
         self.workspaces = [
@@ -148,7 +157,7 @@ class Objective(nn.Module):
             inputs = nn.functional.embedding(types, table)  # (types of this direction, P)
             outputs, after = stack(
                 inputs, batch_sizes, state, keep, drop, self.matrix_dtype,
-                rows, workspaces, self.steps,
+                rows, workspaces, self.steps, self.products,
             )  # fmt: skip
             top = outputs[-1] if drop is None else drop(outputs[-1])  # (S, P)
             loss = total = _softmax_loss(top, weight, bias, part, self.matrix_dtype)

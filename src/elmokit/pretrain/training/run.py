@@ -14,6 +14,7 @@ import torch
 from elmokit.device import multiplies_bfloat16_fast
 from elmokit.errors import InputError
 from elmokit.model.bilm import BiLm
+from elmokit.model.kernels.compiled.int16_products import compiled_int16_products
 from elmokit.model.softmax import Softmax
 from elmokit.pretrain.config import Recipe, read_recipe, recipe_from_plain
 from elmokit.pretrain.corpus.corpus import Corpus
@@ -138,8 +139,16 @@ def _with_known_precision(recipe: Recipe, out: Path, is_begun: bool, world: Worl
     if is_begun:
         known = read_run(out)[0].train.precision
     else:
-        is_fast = all(world.values(int(multiplies_bfloat16_fast(world.device))))
-        known = "bfloat16" if is_fast else "float32"
+        has_bfloat16 = all(world.values(int(multiplies_bfloat16_fast(world.device))))
+        has_int16 = all(world.values(int(_multiplies_int16_fast(world.device))))
+        known = "bfloat16" if has_bfloat16 else "int16" if has_int16 else "float32"
     if world.is_main:
         print(f"train.precision = auto: this run uses {known}", file=sys.stderr)
     return replace(recipe, train=replace(recipe.train, precision=known))
+
+
+def _multiplies_int16_fast(device: torch.device) -> bool:
+    """Whether int16 is the faster precision; its products use one thread for each direction."""
+    if device.type != "cpu" or torch.get_num_threads() > 2:
+        return False
+    return compiled_int16_products() is not None
