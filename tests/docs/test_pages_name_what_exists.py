@@ -39,6 +39,7 @@ SETTINGS: dict[str, list[Any]] = {
 }
 """The tables that recipes and --set know."""
 OTHER_PROGRAMS = {
+    "--build-arg": "docker",
     "--max-restarts": "torchrun",
     "n_highway": "options.json",
     "n_layers": "options.json",
