@@ -140,14 +140,14 @@ def _with_known_precision(recipe: Recipe, out: Path, is_begun: bool, world: Worl
         known = read_run(out)[0].train.precision
     else:
         has_bfloat16 = all(world.values(int(multiplies_bfloat16_fast(world.device))))
-        has_int16 = all(world.values(int(_multiplies_int16_fast(world.device))))
+        has_int16 = all(world.values(int(_trains_fast_in_int16(world.device))))
         known = "bfloat16" if has_bfloat16 else "int16" if has_int16 else "float32"
     if world.is_main:
         print(f"train.precision = auto: this run uses {known}", file=sys.stderr)
     return replace(recipe, train=replace(recipe.train, precision=known))
 
 
-def _multiplies_int16_fast(device: torch.device) -> bool:
+def _trains_fast_in_int16(device: torch.device) -> bool:
     """Whether int16 is the faster precision; its products use one thread for each direction."""
     if device.type != "cpu" or torch.get_num_threads() > 2:
         return False

@@ -4,14 +4,13 @@
    instruction multiplies 16 words of the right factor by one of the left and adds both products.
    The right factor is stored in panels of 64 columns, the left one row by row or word by word. */
 
-#include <stdint.h>
+#include "vector_math.h"
 
 #ifndef __AVX512VNNI__
 #error "this processor has no instructions for sums of 16-bit products"
 #endif
 #include <immintrin.h>
 
-#define INLINE static inline __attribute__((always_inline))
 enum { STRETCH = 256, PANEL = 64, VECTORS = PANEL / 16, MOST_ROWS = 6, ROWS = 252, COLUMNS = 256 };
 static const float LARGEST = 2896.0f;
 

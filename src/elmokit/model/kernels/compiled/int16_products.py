@@ -8,7 +8,7 @@ from torch import Tensor
 
 from elmokit.model.kernels.compiled.build import COUNT, POINTER, address, library
 from elmokit.model.kernels.int16_products import STRETCH
-from elmokit.model.kernels.products import Factor, Products, Take
+from elmokit.model.kernels.products import Products, Take
 
 PANEL = 64  # columns; as in the C file
 
@@ -87,10 +87,7 @@ def compiled_int16_products() -> Products | None:
                 address(out),
             )  # fmt: skip
 
-    def prepare(matrix: Tensor, take: Take, name: str) -> Factor:
-        return CompiledFactor(matrix, take, name)
-
-    return prepare
+    return CompiledFactor
 
 
 _INTEGERS = torch.empty(0, dtype=torch.int32)
