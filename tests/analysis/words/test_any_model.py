@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,14 @@ def texts_below(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in files}
 
 
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+
+
+def numbers_and_rest(found: tuple[object, dict[str, str]]) -> tuple[list[float], str]:
+    text = json.dumps(found, indent=1)
+    return [float(number) for number in NUMBER.findall(text)], NUMBER.sub("#", text)
+
+
 def test_a_published_model_with_its_softmax_gives_what_ours_gives(
     models: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -56,7 +65,10 @@ def test_a_published_model_with_its_softmax_gives_what_ours_gives(
         run("change", old, new, "-m", model, "--min-count", 10, "-o", out / "change")
         named = json.loads(run("substitutes", model, "the *bank* sat .", "--json", "-"))
         found.append((named, texts_below(out)))
-    assert found[0] == found[1]
+    (numbers, rest), (other_numbers, other_rest) = map(numbers_and_rest, found)
+    assert rest == other_rest
+    # The weights are equal to the bit, but lie elsewhere in memory, on which MKL's sums depend.
+    assert numbers == pytest.approx(other_numbers, rel=1e-5, abs=1e-4)
     assert {"surprisal.tsv", "senses/senses.tsv", "change/change.tsv"} <= set(found[0][1])
 
 
