@@ -12,7 +12,7 @@ from elmokit.model.kernels.lstm_training import Workspace
 from elmokit.model.kernels.products import TORCH, Products
 
 needs_compiled = pytest.mark.skipif(
-    compiled_int16_products() is None, reason="no C compiler, or no AVX-512 VNNI"
+    compiled_int16_products() is None, reason="no C compiler, or neither AVX2 nor AVX-512 VNNI"
 )
 IMPLEMENTATIONS = [
     pytest.param(PLAIN, id="plain"),

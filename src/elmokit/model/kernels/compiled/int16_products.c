@@ -1,43 +1,60 @@
 /* Matrix products whose factors are rounded to 16-bit integers; see ../int16_products.py.
 
    A word holds two integers that are neighbours along the dimension that a product sums over: one
-   instruction multiplies 16 words of the right factor by one of the left and adds both products.
-   The right factor is stored in panels of 64 columns, the left one row by row or word by word. */
+   instruction multiplies LANES words of the right factor by one of the left and adds both products;
+   with VNNI it also adds them to the sum. The right factor is stored in panels of PANEL columns,
+   the left one row by row or word by word. */
 
-#include "vector_math.h"
+#include "vectors.h"
 
-#ifndef __AVX512VNNI__
-#error "this processor has no instructions for sums of 16-bit products"
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__)
+#define WIDE(name) _mm512_##name
+typedef __m512i whole_vector;
+enum { VECTORS = 4 };
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+#define WIDE(name) _mm256_##name
+typedef __m256i whole_vector;
+enum { VECTORS = 2 }; /* there are half as many registers */
+#else
+#error "this processor has no fast instructions for sums of 16-bit products"
 #endif
-#include <immintrin.h>
 
-enum { STRETCH = 256, PANEL = 64, VECTORS = PANEL / 16, MOST_ROWS = 6, ROWS = 252, COLUMNS = 256 };
+enum { STRETCH = 256, PANEL = VECTORS * LANES, MOST_ROWS = 6, ROWS = 258, COLUMNS = 256 };
 static const float LARGEST = 2896.0f;
+const int64_t PANEL_COLUMNS = PANEL;
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+INLINE integers larger(integers a, integers b) {
+    return (integers)WIDE(max_epi32)((whole_vector)a, (whole_vector)b);
+}
+
+/* Zeros behind the first ``count`` numbers. */
+INLINE floats load_first(int64_t count, const float *from) {
+    if (count >= LANES) return *(const floats *)from;
+    floats some = {0};
+    for (int64_t i = 0; i < count; i++) some[i] = from[i];
+    return some;
+}
+
 /* The bits of a float without its sign are in the order of size, NaN last. */
-INLINE __m512i size_bits(__m512 x) {
-    return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
+INLINE integers size_bits(floats x) { return (integers)x & 0x7fffffff; }
+
+INLINE floats choose(integers is_first, floats first, floats second) {
+    return (floats)((is_first & (integers)first) | (~is_first & (integers)second));
 }
 
 /* What to multiply by before rounding, and the unit; NaN if the largest number is not finite. */
-INLINE __m512 units_of(__m512i largest, __m512 *units) {
-    __mmask16 is_zero = _mm512_cmpeq_epi32_mask(largest, _mm512_setzero_si512());
-    __mmask16 is_bad = _mm512_cmpge_epi32_mask(largest, _mm512_set1_epi32(0x7f800000));
-    __m512 most = _mm512_mask_mov_ps(_mm512_castsi512_ps(largest), is_zero, _mm512_set1_ps(1.0f));
-    __m512 many = _mm512_set1_ps(LARGEST);
-    *units = _mm512_mask_mov_ps(_mm512_div_ps(most, many), is_bad,
-                                _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
-    return _mm512_mask_mov_ps(_mm512_div_ps(many, most), is_bad, _mm512_setzero_ps());
+INLINE floats units_of(integers largest, floats *units) {
+    const floats zero = {0};
+    integers is_bad = largest >= 0x7f800000;
+    floats most = choose(largest == 0, zero + 1.0f, (floats)largest);
+    *units = choose(is_bad, zero + NAN, most / LARGEST);
+    return choose(is_bad, zero, LARGEST / most);
 }
 
-INLINE __m512i round_all(__m512 x, __m512 inverse) {
-    return _mm512_cvtps_epi32(_mm512_mul_ps(x, inverse));
-}
-
-INLINE __mmask16 first_of(int64_t columns) {
-    return columns >= 16 ? 0xffff : columns > 0 ? (1u << columns) - 1 : 0;
+INLINE integers round_all(floats x, floats inverse) {
+    return (integers)WIDE(cvtps_epi32)(x * inverse);
 }
 
 /* (depth, width) floats -> words of two rows, for sums over the rows. Panels of ``panel`` columns
@@ -49,30 +66,24 @@ void pack_columns(int64_t depth, int64_t width, const float *from, int64_t panel
     for (int64_t start = 0; start < depth; start += STRETCH, units += padded) {
         int64_t rows = smaller(STRETCH, depth - start);
         const float *source = from + start * width;
-        for (int64_t c = 0; c < padded; c += 16)
-            _mm512_storeu_si512(inverse + c, _mm512_setzero_si512());
+        for (int64_t c = 0; c < padded; c += LANES) *(floats *)(inverse + c) = (floats){0};
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < width; c += 16) {
-                __m512 x = _mm512_maskz_loadu_ps(first_of(width - c), source + r * width + c);
-                __m512i largest = _mm512_max_epi32(_mm512_loadu_si512(inverse + c), size_bits(x));
-                _mm512_storeu_si512(inverse + c, largest);
+            for (int64_t c = 0; c < width; c += LANES) {
+                integers *largest = (integers *)(inverse + c);
+                *largest = larger(*largest, size_bits(load_first(width - c, source + r * width + c)));
             }
-        for (int64_t c = 0; c < padded; c += 16) {
-            __m512 unit, one_by = units_of(_mm512_loadu_si512(inverse + c), &unit);
-            _mm512_storeu_ps(units + c, unit);
-            _mm512_storeu_ps(inverse + c, one_by);
-        }
+        for (int64_t c = 0; c < padded; c += LANES)
+            *(floats *)(inverse + c) =
+                units_of(*(integers *)(inverse + c), (floats *)(units + c));
         for (int64_t r = 0; r < rows; r += 2)
-            for (int64_t c = 0; c < padded; c += 16) {
+            for (int64_t c = 0; c < padded; c += LANES) {
                 const float *both = source + r * width + c;
-                __mmask16 mask = first_of(width - c);
-                __m512 factor = _mm512_loadu_ps(inverse + c);
-                __m512i even = round_all(_mm512_maskz_loadu_ps(mask, both), factor);
-                __m512i odd = round_all(
-                    _mm512_maskz_loadu_ps(r + 1 < rows ? mask : 0, both + width), factor);
-                _mm512_storeu_si512(
-                    words + (c / panel * pairs + (start + r) / 2) * panel + c % panel,
-                    _mm512_mask_mov_epi16(_mm512_slli_epi32(odd, 16), 0x55555555, even));
+                floats factor = *(floats *)(inverse + c);
+                integers even = round_all(load_first(width - c, both), factor);
+                integers odd = {0};
+                if (r + 1 < rows) odd = round_all(load_first(width - c, both + width), factor);
+                int64_t place = (c / panel * pairs + (start + r) / 2) * panel + c % panel;
+                *(integers *)(words + place) = (even & 0xffff) | (odd << 16);
             }
     }
 }
@@ -80,27 +91,31 @@ void pack_columns(int64_t depth, int64_t width, const float *from, int64_t panel
 /* (count, depth) floats -> words of two columns, for sums over the columns: (stretches, count,
    words of a stretch); units: (stretches, count). */
 void pack_rows(int64_t count, int64_t depth, const float *from, int32_t *words, float *units) {
+    typedef int16_t narrow __attribute__((vector_size(2 * LANES), aligned(4)));
     for (int64_t r = 0; r < count; r++)
         for (int64_t start = 0, n = 0; start < depth; start += STRETCH, n++) {
             int64_t stop = smaller(start + STRETCH, depth);
             const float *row = from + r * depth;
             int32_t *to = words + (n * count + r) * (STRETCH / 2);
-            __m512i largest = _mm512_setzero_si512();
-            for (int64_t c = start; c < stop; c += 16) {
-                __m512 some = _mm512_maskz_loadu_ps(first_of(stop - c), row + c);
-                largest = _mm512_max_epi32(largest, size_bits(some));
-            }
-            __m512 unit, inverse =
-                units_of(_mm512_set1_epi32(_mm512_reduce_max_epi32(largest)), &unit);
-            units[n * count + r] = _mm512_cvtss_f32(unit);
-            for (int64_t c = start; c < stop; c += 16) {
-                int64_t some = smaller(16, stop - c), even = some + some % 2;
-                __m512i whole =
-                    round_all(_mm512_maskz_loadu_ps((1u << some) - 1, row + c), inverse);
-                _mm256_mask_storeu_epi16(to + (c - start) / 2, (1u << even) - 1,
-                                         _mm512_cvtepi32_epi16(whole));
-            }
+            integers all = {0};
+            for (int64_t c = start; c < stop; c += LANES)
+                all = larger(all, size_bits(load_first(stop - c, row + c)));
+            int32_t largest = 0;
+            for (int i = 0; i < LANES; i++) largest = all[i] > largest ? all[i] : largest;
+            floats unit, inverse = units_of((integers){0} + largest, &unit);
+            units[n * count + r] = unit[0];
+            for (int64_t c = start; c < stop; c += LANES) /* zeros follow, up to a whole vector */
+                *(narrow *)(to + (c - start) / 2) = __builtin_convertvector(
+                    round_all(load_first(stop - c, row + c), inverse), narrow);
         }
+}
+
+INLINE integers add_pair_product(integers sum, integers a, integers b) {
+#ifdef __AVX512VNNI__
+    return (integers)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#else
+    return sum + pair_product((halves)a, (halves)b);
+#endif
 }
 
 /* out (+)= some rows of the left factor times one stretch of a panel. Word p of row r of the left
@@ -109,29 +124,32 @@ INLINE void multiply_tile(int rows, int64_t pairs, const int32_t *left, int64_t 
                           int64_t next_pair, const float *left_units, const int32_t *right,
                           const float *right_units, int64_t columns, int adds, float *out,
                           int64_t width) {
-    __m512i sums[MOST_ROWS][VECTORS];
+    integers sums[MOST_ROWS][VECTORS];
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++) sums[r][v] = _mm512_setzero_si512();
+        for (int v = 0; v < VECTORS; v++) sums[r][v] = (integers){0};
     for (int64_t p = 0; p < pairs; p++, left += next_pair, right += PANEL) {
-        __m512i panel[VECTORS];
-        for (int v = 0; v < VECTORS; v++) panel[v] = _mm512_loadu_si512(right + 16 * v);
+        integers panel[VECTORS];
+        for (int v = 0; v < VECTORS; v++) panel[v] = *(const integers *)(right + LANES * v);
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++) {
-            __m512i pair = _mm512_set1_epi32(left[r * next_row]);
+            integers pair = (integers){0} + left[r * next_row];
 #pragma GCC unroll 4
             for (int v = 0; v < VECTORS; v++)
-                sums[r][v] = _mm512_dpwssd_epi32(sums[r][v], pair, panel[v]);
+                sums[r][v] = add_pair_product(sums[r][v], pair, panel[v]);
         }
     }
     for (int r = 0; r < rows; r++, out += width)
         for (int v = 0; v < VECTORS; v++) {
-            __mmask16 mask = first_of(columns - 16 * v);
-            __m512 unit = _mm512_mul_ps(_mm512_set1_ps(left_units[r]),
-                                        _mm512_loadu_ps(right_units + 16 * v));
-            __m512 before = _mm512_maskz_loadu_ps(adds ? mask : 0, out + 16 * v);
-            _mm512_mask_storeu_ps(
-                out + 16 * v, mask,
-                _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[r][v]), unit, before));
+            float *to = out + LANES * v;
+            int64_t some = columns - LANES * v;
+            floats unit = left_units[r] * *(const floats *)(right_units + LANES * v);
+            floats before = {0};
+            if (adds) before = load_first(some, to);
+            floats now = __builtin_convertvector(sums[r][v], floats) * unit + before;
+            if (some >= LANES)
+                *(floats *)to = now;
+            else
+                for (int64_t i = 0; i < some; i++) to[i] = now[i];
         }
 }
 
@@ -153,7 +171,8 @@ static void multiply_rows(int64_t rows, int64_t pairs, const int32_t *left, int6
    second-level cache; a stretch of one panel stays in the first. */
 void multiply(int64_t count, int64_t depth, int64_t width, const int32_t *left, int64_t next_row,
               int64_t next_pair, int64_t next_stretch, const float *left_units,
-              int64_t num_units, const int32_t *right, const float *right_units, int64_t adds, float *out) {
+              int64_t num_units, const int32_t *right, const float *right_units, int64_t adds,
+              float *out) {
     int64_t all_pairs = (depth + 1) / 2, padded = (width + PANEL - 1) / PANEL * PANEL;
     for (int64_t row = 0; row < count; row += ROWS)
         for (int64_t column = 0; column < width; column += COLUMNS)

@@ -10,8 +10,6 @@ from elmokit.model.kernels.compiled.build import COUNT, POINTER, address, librar
 from elmokit.model.kernels.int16_products import STRETCH
 from elmokit.model.kernels.products import Products, Take
 
-PANEL = 64  # columns; as in the C file
-
 
 class _Packed(NamedTuple):
     """A factor as the C functions read it."""
@@ -29,6 +27,7 @@ def compiled_int16_products() -> Products | None:
     found = library("int16_products")
     if found is None:
         return None
+    panel_columns = COUNT.in_dll(found, "PANEL_COLUMNS").value
     pack_columns, pack_rows, multiply = found.pack_columns, found.pack_rows, found.multiply
     for function in (pack_columns, pack_rows, multiply):
         function.restype = None
@@ -67,7 +66,7 @@ def compiled_int16_products() -> Products | None:
 
         def __init__(self, matrix: Tensor, take: Take, name: str) -> None:
             self.shape, self.take, self.name = matrix.shape, take, name
-            self.packed = pack_by_columns(matrix, take, name, PANEL)
+            self.packed = pack_by_columns(matrix, take, name, panel_columns)
 
         def product(self, left: Tensor, out: Tensor, adds: bool = False) -> None:
             """See Factor."""

@@ -6,27 +6,9 @@
 
 #include "vectors.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 enum { TILE = 1024, CHUNK = 512, MOST_ROWS = 4, DEPTH = 8 };
 /* Sums of CHUNK products of 127 and 32767 fit into 32 bits. Sums of TILE columns stay in the
    first-level cache while DEPTH rows of the matrix at a time are added to them. */
-
-/* a_0 b_0 + a_1 b_1 of the two halves of each word. */
-INLINE integers pair_product(halves a, halves b) {
-#if defined(__AVX512BW__)
-    return (integers)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-    return (integers)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#elif defined(__SSE2__) && LANES == 4
-    return (integers)_mm_madd_epi16((__m128i)a, (__m128i)b);
-#else
-    integers x = (integers)a, y = (integers)b;
-    return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
-#endif
-}
 
 INLINE int32_t pair(int16_t low, int16_t high) {
     return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)(uint16_t)high << 16);
