@@ -10,4 +10,5 @@ if [ -d "$run" ]; then
 fi
 exec nice -n 19 elmokit train small --data "$corpus" -o "$run" \
   --set train.start_from=en-small --set train.skip_tokens="$skip" --set train.vectors="$glove" \
-  --set train.warmup_share=0.01 --set train.decay_share=0.5 --set train.precision=auto --set train.context=0.3 "$@"
+  --set train.warmup_share=0.01 --set train.decay_share=0.5 --set train.precision=auto --set train.context=0.3 \
+  --set train.meaning=1 "$@"

@@ -10,6 +10,7 @@ import torch
 from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.lstm import LstmStack, ProjectedLstm
+from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.perplexity import perplexity_of
 from elmokit.weights.load import load_pretrained
 
@@ -107,3 +108,29 @@ def test_a_cell_with_a_twin_is_freed_without_changing_the_states() -> None:
         assert freed.item() in (2, 5)
         assert layer.projection is not None and not layer.projection[freed].any()
         torch.testing.assert_close(states(), before, atol=0.01, rtol=0.05)
+
+
+def test_what_token_vectors_tell_of_static_ones(
+    model: Path, tiny_data: Path, tmp_path: Path
+) -> None:
+    loaded, corpus = load_pretrained(model), Corpus.open(tiny_data)
+    words = corpus.vocabulary.words[3:]
+    tokens = Embedder(loaded).layers([words])[0][0][:, : loaded.config.lstm.projection_dim]
+    file, chance = tmp_path / "vectors.txt", torch.Generator().manual_seed(1)
+    told = 10 * tokens @ torch.randn(tokens.shape[1], 2, generator=chance).numpy()
+    noise = 1000 * torch.randn(len(words), 2, generator=chance).numpy()
+    shares = []
+    for vectors in (told, told + noise):
+        lines = [f"{word} {x} {y}" for word, (x, y) in zip(words, vectors.tolist(), strict=True)]
+        file.write_text("\n".join(lines) + "\n")
+        shares.append(tool("token_meanings").of_vocabulary(loaded, corpus, file))
+    assert min(shares[0]) > 0.9
+    for exact, noisy in zip(*shares, strict=True):
+        assert noisy < exact
+
+
+def test_an_explained_share_counts_rows_by_their_weights() -> None:
+    wanted = torch.tensor([[0.0], [4.0], [100.0]])
+    told = torch.tensor([[1.0], [3.0], [0.0]])
+    shares = torch.tensor([[0.5], [0.5], [0.0]])
+    assert tool("token_meanings").explained(told, wanted, shares) == pytest.approx(0.75)

@@ -51,9 +51,9 @@ class TrainConfig:
     """Precision of the matrix products of highways and LSTMs, and of the sampled softmax's
     gradient; weights, states and the softmax's predictions are always float32. ``int16`` rounds
     the factors of the LSTMs' products only, and more finely than bfloat16.
-    ``auto``: bfloat16 if the processor has instructions for it, int16 if it has AVX-512 VNNI (and a
-    C compiler, and one or two threads), else float32; decided when the run starts, and kept when it
-    is resumed on another machine."""
+    ``auto``: bfloat16 if the processor has instructions for it, int16 if it has AVX2 or AVX-512
+    VNNI (and a C compiler, and one or two threads), else float32; decided when the run starts, and
+    kept when it is resumed on another machine."""
     average: int = 0
     """Steps over which the weights are averaged (an exponential moving average) for evaluation and
     export; 0 = use the weights of the last step."""
@@ -64,6 +64,10 @@ class TrainConfig:
     """Weight of a second loss, which trains the top layer at a word to identify the surrounding
     words, so that it encodes the topic of the text; 0 = off. Words are compared by ``vectors`` or,
     without them, by the softmax. Only used in training, and not included in the reported losses."""
+    meaning: float = 0.0
+    """Weight of a third loss: a linear map of a token vector has to give the word's vector in
+    ``vectors``, so that the character CNN knows what rare words mean; 0 = off. Only used in
+    training, and not included in the reported losses."""
     scale_loss_by_window: bool = False
     """Multiply the loss by the window before computing the gradient, as bilm-tf did."""
     adagrad_start: float = 1.0
@@ -95,7 +99,13 @@ class TrainConfig:
         for name in ("decay_share", "warmup_share", "dropout", "reset_share"):
             value = getattr(self, name)
             require(0.0 <= value <= 1.0, f"train.{name} must lie between 0 and 1, got {value}")
-        require(self.context >= 0, f"train.context must not be negative, got {self.context}")
+        for name in ("context", "meaning"):
+            value = getattr(self, name)
+            require(value >= 0, f"train.{name} must not be negative, got {value}")
+        require(
+            self.meaning == 0 or bool(self.vectors),
+            "train.meaning needs static vectors; give them as train.vectors",
+        )
         require(self.dropout < 1.0, f"train.dropout must be less than 1, got {self.dropout}")
         for name in ("num_epochs", "learning_rate", "clip_norm", "adagrad_start"):
             value = getattr(self, name)

@@ -18,6 +18,7 @@ from elmokit.pretrain.training.batches import Batch, BatchMaker, prefetch
 from elmokit.pretrain.training.initial_weights import (
     begin_with_vectors,
     first_context_loss,
+    first_meaning_loss,
     first_weights,
     log_frequencies,
     random_start,
@@ -138,3 +139,26 @@ def test_the_context_loss_knows_words_by_their_static_vectors(tiny: Corpus, tmp_
     plain = first_context_loss(tiny_recipe(context=0.3), tiny)
     assert plain is not None and plain.vectors is None
     assert first_context_loss(tiny_recipe(), tiny) is None
+
+
+def test_the_meaning_loss_starts_with_the_map_that_fits_best(tiny: Corpus, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    bilm, _ = random_start(tiny_recipe(), tiny)
+    words = tiny.vocabulary.words[3:]
+    known = torch.arange(3, len(tiny.vocabulary))
+    ids = TokenIds(
+        torch.from_numpy(tiny.lexicon.characters(known.numpy(), Utf8Characters(12))), None
+    )
+    with torch.no_grad():
+        bilm.encoder.projection.weight.mul_(20)  # of the size of trained ones
+        told = bilm.encoder(ids) @ torch.randn(7, 2) + 3.0  # a linear map can tell these
+    file = tmp_path / "vectors.txt"
+    lines = [f"{word} {x} {y}" for word, (x, y) in zip(words, told.tolist(), strict=True)]
+    file.write_text("\n".join(lines) + "\n")
+    loss = first_meaning_loss(tiny_recipe(meaning=0.5, vectors=str(file)), tiny, bilm)
+    assert loss is not None and loss.share == 0.5
+    with torch.no_grad():
+        assert loss(bilm.encoder(ids), known).item() < 0.001
+    assert first_meaning_loss(tiny_recipe(), tiny, bilm) is None
+    with pytest.raises(InputError, match=r"train\.meaning needs static vectors"):
+        tiny_recipe(meaning=0.5)

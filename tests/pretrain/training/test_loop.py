@@ -16,6 +16,7 @@ from tiny_corpus import tiny_recipe
 from elmokit.errors import InputError
 from elmokit.model.kernels.int16_products import PLAIN
 from elmokit.pretrain.config import Recipe
+from elmokit.pretrain.corpus.corpus import Corpus
 from elmokit.pretrain.training import loop, run
 from elmokit.pretrain.training.loop import step_line
 from elmokit.pretrain.training.run import train
@@ -55,11 +56,17 @@ def test_training_lowers_the_held_out_perplexity(
     assert events[-1]["mean_perplexity"] < events[0]["mean_perplexity"]
 
 
-@pytest.mark.parametrize("context", [0.0, 0.3])
+@pytest.mark.parametrize("losses", [{}, {"context": 0.3}, {"context": 0.3, "meaning": 1.0}])
 def test_a_run_in_two_pieces_is_bit_identical_to_one_in_one(
-    tiny_data: Path, tmp_path: Path, context: float
+    tiny_data: Path, tmp_path: Path, losses: dict[str, float]
 ) -> None:
-    recipe = tiny_recipe(num_epochs=1.5, dropout=0.2, context=context)
+    words = Corpus.open(tiny_data).vocabulary.words[3:9]
+    lines = [f"{word} {number} {number % 2}" for number, word in enumerate(words)]
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("\n".join(lines) + "\n")
+    recipe = tiny_recipe(
+        num_epochs=1.5, dropout=0.2, vectors=str(vectors), vectors_steps=2, **losses
+    )
     train(recipe, tiny_data, tmp_path / "whole")
     whole = read_log(tmp_path / "whole" / "log.jsonl")
     # The first piece: the same run, cut off by removing what came after a middle checkpoint.
@@ -73,6 +80,16 @@ def test_a_run_in_two_pieces_is_bit_identical_to_one_in_one(
     assert [e for e in whole if e["event"] == "heldout"] == [
         e for e in again if e["event"] == "heldout"
     ]
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.3), (0.3, 0.0)])
+def test_a_run_cannot_switch_a_loss_on_or_off(
+    tiny_data: Path, tmp_path: Path, before: float, after: float
+) -> None:
+    recipe = tiny_recipe(num_epochs=0.5, context=before)
+    train(recipe, tiny_data, tmp_path / "run")
+    with pytest.raises(InputError, match=r"train\.context cannot be switched on or off"):
+        train(with_train(recipe, context=after), tiny_data, tmp_path / "run", resume=True)
 
 
 RUN = """

@@ -12,8 +12,8 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.lstm import LstmStack
 from elmokit.model.softmax import LogUniformSampler, Softmax
 from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.training.auxiliary_losses import ContextLoss, MeaningLoss
 from elmokit.pretrain.training.batches import BatchMaker, DirectionBatch
-from elmokit.pretrain.training.context_loss import ContextLoss
 from elmokit.pretrain.training.objective import Objective
 from elmokit.pretrain.training.windows import Lanes, Windows
 
@@ -128,6 +128,48 @@ def test_the_context_loss_adds_its_gradient_and_leaves_the_softmax_alone(
     torch.testing.assert_close(result.softmax.weight, plain.softmax.weight)
     for name, weight in objective.named_parameters():
         torch.testing.assert_close(found[name], weight.grad, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_the_meaning_loss_adds_its_gradient_to_that_of_the_token_encoder(tiny: Corpus) -> None:
+    recipe = tiny_recipe()
+    torch.manual_seed(3)
+    num_words = len(tiny.vocabulary)
+    bilm, softmax = BiLm(recipe.model), Softmax(num_words, 7)
+    windows = Windows(tiny.train, num_words, Lanes(4, 0, 4), 6, seed=1)
+    batch = BatchMaker(tiny, windows, recipe.model, recipe.train, rank=0).at(0, 1)
+    vectors = torch.randn(num_words, 3)
+    vectors[batch.words[:2]] = 0.0  # has no vector
+    meaning_loss = MeaningLoss(7, share=0.4, vectors=vectors)
+    plain = Objective(bilm, softmax, dropout=0.0)
+    without = plain(batch, bilm.zero_state(4), seed=5, scale=2.0)
+    without.loss.backward()
+    table = bilm.encoder(batch.ids)
+    reader = meaning_loss.reader
+    missing = [
+        (table[row] @ reader.weight.t() + reader.bias - vectors[word]).square().mean()
+        for row, word in enumerate(batch.words.tolist())
+        if row >= 2
+    ]
+    (2.0 * 0.4 * torch.stack(missing).mean()).backward()
+    wanted = {name: weight.grad.clone() for name, weight in plain.named_parameters()}
+    of_reader = reader.weight.grad.clone()
+    plain.zero_grad()
+    meaning_loss.zero_grad()
+
+    objective = Objective(bilm, softmax, dropout=0.0, meaning_loss=meaning_loss)
+    result = objective(batch, bilm.zero_state(4), seed=5, scale=2.0)
+    result.loss.backward()
+
+    assert result.forward_loss == without.forward_loss  # what is shown is the language model's
+    torch.testing.assert_close(result.softmax.weight, without.softmax.weight)
+    torch.testing.assert_close(reader.weight.grad, of_reader)
+    for name, weight in plain.named_parameters():
+        torch.testing.assert_close(weight.grad, wanted[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_words_without_vectors_have_no_meaning_loss() -> None:
+    loss = MeaningLoss(7, share=1.0, vectors=torch.zeros(5, 3))
+    assert loss(torch.randn(4, 7), torch.arange(4)).item() == 0.0
 
 
 def plain_context_loss(top: Tensor, softmax: Softmax, words: Tensor, matrix: Tensor) -> Tensor:

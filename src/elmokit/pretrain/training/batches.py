@@ -32,6 +32,7 @@ class Batch(NamedTuple):
     """One step's inputs and targets, for both directions."""
 
     ids: TokenIds  # of N distinct tokens
+    words: Tensor  # (N,): their vocabulary ids
     keep: Tensor | None  # (S, 1): 0 where the state is reset
     softmax_rows: Tensor | None  # (R,): vocabulary ids of the rows in play; None: all of them
     directions: tuple[DirectionBatch, DirectionBatch]
@@ -83,7 +84,8 @@ class BatchMaker:
             keep = torch.from_numpy(~is_reset).float().reshape(-1, 1)
         types, rows = distinct_types(window)
         softmax_rows, directions = self._targets(window, rows, random)
-        return Batch(self.token_ids(types), keep, softmax_rows, directions)
+        words = torch.from_numpy(self.windows.as_target(types))
+        return Batch(self.token_ids(types), words, keep, softmax_rows, directions)
 
     def token_ids(self, types: Ints) -> TokenIds:
         """The ids that the model reads for N word types."""

@@ -12,8 +12,13 @@ from elmokit.model.bilm import BiLm
 from elmokit.model.softmax import OutputWords, Softmax
 from elmokit.pretrain.config import Recipe, with_word_table
 from elmokit.pretrain.corpus.corpus import Corpus
-from elmokit.pretrain.training.context_loss import ContextLoss
-from elmokit.pretrain.training.vector_fit import KnownWords, fit_to_goals, teach_vectors
+from elmokit.pretrain.training.auxiliary_losses import ContextLoss, MeaningLoss
+from elmokit.pretrain.training.vector_fit import (
+    KnownWords,
+    fit_to_goals,
+    least_squares,
+    teach_vectors,
+)
 from elmokit.pretrain.training.widening import (
     has_more_filters,
     widen_cells,
@@ -27,6 +32,8 @@ from elmokit.weights.load import load_pretrained
 
 _TOKEN_RMS = 0.3
 """Root mean square of the values that the token encoder is fitted to."""
+_WORDS_TO_FIT = 5000
+"""The most frequent words are enough to start the linear map of the meaning loss."""
 
 
 def first_weights(recipe: Recipe, corpus: Corpus) -> tuple[BiLm, Softmax]:
@@ -67,10 +74,24 @@ def first_context_loss(recipe: Recipe, corpus: Corpus) -> ContextLoss | None:
         return None
     if not train.vectors:
         return ContextLoss(width, train.context)
-    known, chosen = _vectors_of_words(corpus, read_static_vectors(Path(train.vectors)))
-    vectors = torch.zeros(corpus.num_words, chosen.shape[1])  # zeros: says nothing
-    vectors[known] = _standardised(chosen)
-    return ContextLoss(width, train.context, vectors)
+    known, chosen = vectors_of_words(corpus, read_static_vectors(Path(train.vectors)))
+    return ContextLoss(width, train.context, _in_vocabulary(corpus, known, chosen))
+
+
+def first_meaning_loss(recipe: Recipe, corpus: Corpus, bilm: BiLm) -> MeaningLoss | None:
+    """What ``train.meaning`` asks for; its linear map fits the token vectors of frequent words."""
+    train = recipe.train
+    if not train.meaning:
+        return None
+    known, chosen = vectors_of_words(corpus, read_static_vectors(Path(train.vectors)))
+    vectors = _in_vocabulary(corpus, known, chosen)
+    loss = MeaningLoss(recipe.model.lstm.projection_dim, train.meaning, vectors)
+    words = KnownWords.of(bilm, corpus, known[:_WORDS_TO_FIT])
+    shares = (words.often / words.often.sum())[:, None]
+    loss.begin_with(
+        least_squares(words.encode(bilm.encoder), vectors[known[:_WORDS_TO_FIT]], shares)
+    )
+    return loss
 
 
 def begin_with_vectors(
@@ -84,7 +105,7 @@ def begin_with_vectors(
 
     Returns how many words of the vocabulary have a vector.
     """
-    known, chosen = _vectors_of_words(corpus, vectors)
+    known, chosen = vectors_of_words(corpus, vectors)
     turned = _standardised(chosen) @ _rotation(vectors.dim, softmax.weight.shape[1])  # (K, P)
     with torch.no_grad():
         softmax.weight[known] = turned / turned.norm(dim=1).mean()
@@ -93,7 +114,7 @@ def begin_with_vectors(
     return len(known)
 
 
-def _vectors_of_words(corpus: Corpus, vectors: StaticVectors) -> tuple[Tensor, Tensor]:
+def vectors_of_words(corpus: Corpus, vectors: StaticVectors) -> tuple[Tensor, Tensor]:
     """The ids (K,) of the words that have a vector, and their vectors (K, E)."""
     rows = [vectors.row(word) for word in corpus.vocabulary.words]
     known = torch.tensor([number for number, row in enumerate(rows) if row is not None])
@@ -102,6 +123,13 @@ def _vectors_of_words(corpus: Corpus, vectors: StaticVectors) -> tuple[Tensor, T
             f"{vectors.source}: has no vector for any word of {corpus.path}; give other vectors"
         )
     return known, torch.from_numpy(vectors.vectors[[row for row in rows if row is not None]])
+
+
+def _in_vocabulary(corpus: Corpus, known: Tensor, chosen: Tensor) -> Tensor:
+    """(V, E): the standardised vectors of the words ``known``; zeros for all others."""
+    vectors = torch.zeros(corpus.num_words, chosen.shape[1])
+    vectors[known] = _standardised(chosen)
+    return vectors
 
 
 def _standardised(vectors: Tensor) -> Tensor:
@@ -150,7 +178,7 @@ def model_start(
         is_new = [word not in model.output_words.vocabulary for word in corpus.vocabulary.words]
         rows_from_vectors(softmax, torch.tensor(is_new), corpus, vectors)
     if has_new_filters and vectors is not None:
-        known, chosen = _vectors_of_words(corpus, vectors)
+        known, chosen = vectors_of_words(corpus, vectors)
         words = KnownWords.of(bilm, corpus, known)
         teach_vectors(bilm, words, _standardised(chosen), recipe.train.vectors_steps)
     return bilm, softmax

@@ -21,7 +21,7 @@ from elmokit.pretrain.perplexity import Perplexity, PerplexityByKind, measure_by
 from elmokit.pretrain.training.averaging import AveragedWeights
 from elmokit.pretrain.training.batches import Batch, BatchMaker, prefetch
 from elmokit.pretrain.training.distributed import World, local_lanes
-from elmokit.pretrain.training.initial_weights import first_context_loss
+from elmokit.pretrain.training.initial_weights import first_context_loss, first_meaning_loss
 from elmokit.pretrain.training.objective import Objective, StepResult
 from elmokit.pretrain.training.optimizers import Optimizers, learning_rate
 from elmokit.pretrain.training.run_folder import (
@@ -66,22 +66,26 @@ class Trainer:
         windows = Windows(corpus.train, corpus.num_words, self.lanes, config.window, config.seed)
         self.budget = Budget(windows, config)
         self.maker = BatchMaker(corpus, windows, recipe.model, config, world.rank)
-        self.context_loss = first_context_loss(recipe, corpus)
-        if self.context_loss is not None:
-            self.context_loss.to(world.device)
+        context_loss = first_context_loss(recipe, corpus)
+        meaning_loss = first_meaning_loss(recipe, corpus, bilm)
+        found = {"context_loss": context_loss, "meaning_loss": meaning_loss}
+        self.other_losses = {name: loss for name, loss in found.items() if loss is not None}
+        for loss in self.other_losses.values():
+            loss.to(world.device)
         self.objective: nn.Module = Objective(
             bilm,
             softmax,
             config.dropout,
             PRECISIONS[config.precision],
-            context_loss=self.context_loss,
+            context_loss,
+            meaning_loss,
         )
         self.kernel = self.objective.kernel
         if world.size > 1:
             self.objective = nn.parallel.DistributedDataParallel(self.objective)
-        context = () if self.context_loss is None else self.context_loss.parameters()
+        of_losses = [each for loss in self.other_losses.values() for each in loss.parameters()]
         self.optimizers = Optimizers(
-            [*bilm.parameters(), *context],
+            [*bilm.parameters(), *of_losses],
             softmax,
             config,
             is_sampled=self.maker.sampler is not None,
@@ -238,8 +242,7 @@ class Trainer:
         }
         if self.average is not None:
             content["average"] = self.average.state_dict()
-        if self.context_loss is not None:
-            content["context_loss"] = self.context_loss.state_dict()
+        content.update((name, loss.state_dict()) for name, loss in self.other_losses.items())
         path = self.checkpoints.save(self.step, content)
         self._mark_if_best(path)
 
@@ -264,13 +267,15 @@ class Trainer:
             # If the checkpoint has no average, averaging was switched on later and starts here.
             average = content.get("average", content)
             load_weights(path, average, self.average.bilm, self.average.softmax)
-        if ("context_loss" in content) != (self.context_loss is not None):
-            raise InputError(
-                f"{path}: train.context cannot be switched on or off within a run; start another "
-                f"one with train.start_from"
-            )
-        if self.context_loss is not None:
-            self.context_loss.load_state_dict(content["context_loss"])
+        for setting in ("context", "meaning"):
+            name = f"{setting}_loss"
+            if (name in content) != (name in self.other_losses):
+                raise InputError(
+                    f"{path}: train.{setting} cannot be switched on or off within a run; start "
+                    f"another one with train.start_from"
+                )
+        for name, loss in self.other_losses.items():
+            loss.load_state_dict(content[name])
         self.optimizers.load_state_dict(content["optimizers"])
         self.step = self.saved_step = content["step"]
         device = self.bilm.device

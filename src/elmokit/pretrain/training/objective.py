@@ -4,8 +4,9 @@ The two directions share the token vectors and the softmax rows, and nothing els
 LSTMs, its softmax and its whole gradient in a thread of its own; what they share is added up
 afterwards, in a fixed order, so that a step is bit-identical whenever it is run again.
 
-With a ``context_loss`` the top layer is also trained to identify the surrounding words. The
-matrices of this loss are used only in training, and it does not change the softmax rows.
+With a ``context_loss`` the top layer is also trained to identify the surrounding words, with a
+``meaning_loss`` the token vectors to tell static ones. The matrices of these losses are used only
+in training, and neither changes the softmax rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +26,8 @@ from elmokit.model.kernels.products import TORCH
 from elmokit.model.lstm import LstmStack, LstmState
 from elmokit.model.softmax import Softmax, full_softmax_loss, sampled_softmax_loss
 from elmokit.model.two_directions import run_both
+from elmokit.pretrain.training.auxiliary_losses import ContextLoss, MeaningLoss
 from elmokit.pretrain.training.batches import Batch, DirectionBatch
-from elmokit.pretrain.training.context_loss import ContextLoss
 
 
 class SoftmaxGradient(NamedTuple):
@@ -65,7 +66,7 @@ class Objective(nn.Module):
     The softmax is not a submodule: its gradient is returned separately, only for the rows in play.
     ``matrix_dtype``: dtype of the matrix products of highways, LSTMs and the softmax's gradient;
     int16 rounds the factors of the LSTMs' products to integers, and nothing else.
-    ``context_loss``: a second loss, which is not reported.
+    ``context_loss``, ``meaning_loss``: further losses, which are not reported.
     """
 
     def __init__(
@@ -75,10 +76,12 @@ class Objective(nn.Module):
         dropout: float,
         matrix_dtype: torch.dtype = torch.float32,
         context_loss: ContextLoss | None = None,
+        meaning_loss: MeaningLoss | None = None,
     ) -> None:
         super().__init__()
         self.bilm = bilm
         self.context_loss = context_loss
+        self.meaning_loss = meaning_loss
         self.softmax_parameters = (softmax.weight, softmax.bias)  # a tuple registers nothing
         self.dropout = dropout
         is_plain_cpu = _is_plain_cpu(bilm)
@@ -121,6 +124,9 @@ class Objective(nn.Module):
              *(each for each in to_context if each is not None)),
             table, *stacks[0].parameters(), *stacks[1].parameters(), *context,
         )  # type: ignore[no-untyped-call]  # fmt: skip
+        if self.meaning_loss is not None:
+            share = self.meaning_loss.share * scale
+            loss = loss + share * self.meaning_loss(table, batch.words)
         return StepResult(
             loss,
             forward.loss,

@@ -77,7 +77,7 @@ def teach_vectors(bilm: BiLm, words: KnownWords, vectors: Tensor, num_steps: int
     centred = before - (before * shares).sum(dim=0)
     size = ((centred @ metric) * centred * shares).sum()
     variance = ((vectors - (vectors * shares).sum(dim=0)).square() * shares).sum()
-    reader = nn.Parameter(_least_squares(before, vectors, shares))  # (P + 1, E)
+    reader = nn.Parameter(least_squares(before, vectors, shares))  # (P + 1, E)
 
     def unexplained(found: Tensor, drawn: Tensor) -> tuple[Tensor, float]:
         told = found @ reader[:-1] + reader[-1]
@@ -111,7 +111,7 @@ def _fit(
     optimizer.zero_grad(set_to_none=True)
 
 
-def _least_squares(inputs: Tensor, goals: Tensor, shares: Tensor) -> Tensor:
+def least_squares(inputs: Tensor, goals: Tensor, shares: Tensor) -> Tensor:
     """The map (P + 1, E) from ``inputs`` (K, P) and a constant to ``goals`` (K, E)."""
     ones = torch.cat([inputs, torch.ones(len(inputs), 1)], dim=1).double()
     ridge = _RIDGE * torch.eye(ones.shape[1], dtype=ones.dtype)

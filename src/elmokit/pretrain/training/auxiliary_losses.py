@@ -1,9 +1,14 @@
-"""A second loss in training: the state at a word has to tell which words are around it.
+"""Further losses in training, beside that of the language model.
 
-A language model's state follows what comes next, and hardly what the text is about. Here the state
-of each stream has to point to the words around it rather than to those around the other streams of
-the batch. No matrix stands between the state and that comparison, so the vectors themselves become
-alike where the words around them are.
+A language model's state follows what comes next, and hardly what the text is about. In
+``ContextLoss``, the state of each stream has to point to the words around it rather than to those
+around the other streams of the batch. No matrix stands between the state and that comparison, so
+the vectors themselves become alike where the words around them are.
+
+The character CNN has to learn from its spelling alone what a word means, and a language model
+teaches it little about rare words. Static vectors know more, but what the token vectors learned
+from them at the start fades during training. ``MeaningLoss`` keeps it: a token vector has to
+contain the static vector of its word.
 """
 
 import math
@@ -65,3 +70,37 @@ class ContextLoss(nn.Module):
         frequencies = ((ranks + 2) / (ranks + 1)).log() / math.log(num_words + 1)
         shares = TYPICAL_FREQUENCY / (TYPICAL_FREQUENCY + frequencies)  # (R,)
         return vectors[ranks] * shares[:, None]
+
+
+class MeaningLoss(nn.Module):
+    """The share of the variance that a linear map of the token vectors does not explain.
+
+    ``share``: the weight of the loss beside that of the language model. ``vectors`` (V, E): one
+    fixed vector per word of the vocabulary, of variance 1; words whose row is zero do not count.
+    """
+
+    vectors: Tensor
+
+    def __init__(self, projection_dim: int, share: float, vectors: Tensor) -> None:
+        super().__init__()
+        self.share = share
+        self.register_buffer("vectors", vectors, persistent=False)
+        self.reader = nn.Linear(projection_dim, vectors.shape[1])
+
+    def forward(self, tokens: Tensor, words: Tensor) -> Tensor:
+        """The mean loss of the words.
+
+        Args:
+            tokens: (N, P), the token vectors of distinct words.
+            words: (N,), their vocabulary ids.
+        """
+        wanted = self.vectors[words]
+        counts = wanted.any(dim=1).to(tokens.dtype)
+        missing: Tensor = (self.reader(tokens) - wanted).square().mean(dim=1)
+        return (missing * counts).sum() / counts.sum().clamp(min=1.0)
+
+    @torch.no_grad()
+    def begin_with(self, reader: Tensor) -> None:
+        """Start with the map ``reader`` (P + 1, E), whose last row is the constant."""
+        self.reader.weight.copy_(reader[:-1].t())
+        self.reader.bias.copy_(reader[-1])
