@@ -61,6 +61,29 @@ def test_a_context_form_weighs_the_directions_that_tell_the_context() -> None:
     torch.testing.assert_close(root @ root, form)
 
 
+def test_whitened_states_have_more_equal_variances() -> None:
+    tools = tool("whiten_states")
+    covariance = torch.diag(torch.tensor([16.0, 4.0, 1.0], dtype=torch.double))
+    for share, wanted in ((0.0, [16.0, 4.0, 1.0]), (0.5, [12.0, 6.0, 3.0]), (1.0, [7.0] * 3)):
+        matrix = tools.whitening(covariance, share)
+        found = matrix.T @ covariance @ matrix
+        torch.testing.assert_close(found, torch.diag(torch.tensor(wanted, dtype=torch.double)))
+    assert tools.effective_dimensions(7 * torch.eye(3)).item() == pytest.approx(3.0)
+    assert tools.effective_dimensions(torch.diag(torch.tensor([5.0, 0, 0]))).item() == 1.0
+
+
+def test_the_covariance_of_states_is_taken_for_each_layer_and_direction(model: Path) -> None:
+    loaded = load_pretrained(model)
+    sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "sat"]]
+    found = tool("whiten_states").covariances(loaded, sentences)
+    width = loaded.config.lstm.projection_dim
+    states = torch.cat([torch.from_numpy(one) for one in Embedder(loaded).layers(sentences)], dim=1)
+    for layer in range(len(states) - 1):
+        for side in range(2):
+            part = states[layer + 1][:, side * width : (side + 1) * width].double()
+            torch.testing.assert_close(found[layer, side], torch.cov(part.T, correction=0))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_a_mean_lies_between_two_models(share: float) -> None:
     first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
