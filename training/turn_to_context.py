@@ -31,6 +31,12 @@ WHITENING = 0.25
 """0 leaves what contexts have most in common as it is, 0.5 gives each direction the same weight."""
 
 
+def sample(corpus: Corpus, count: int) -> list[list[str]]:
+    """Those of the first ``count`` held-out sentences that are neither short nor long."""
+    sentences = first_sentences(corpus, count)
+    return [sentence for sentence in sentences if SHORTEST <= len(sentence) <= LONGEST]
+
+
 def contexts(sentences: list[list[str]], context_words: ContextWords) -> Tensor:
     """(N, E), one row per token: the summed vectors of the other words of its sentence."""
     found = []
@@ -83,11 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     model, corpus = load_pretrained(options.model), Corpus.open(options.data)
     width = model.config.lstm.projection_dim
-    sentences = [
-        sentence
-        for sentence in first_sentences(corpus, options.sentences)
-        if SHORTEST <= len(sentence) <= LONGEST
-    ]
+    sentences = sample(corpus, options.sentences)
     around = contexts(sentences, ContextWords(model, corpus, options.vectors))
     top = torch.cat(
         [torch.from_numpy(layers[-1]).double() for layers in Embedder(model).layers(sentences)]

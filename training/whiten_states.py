@@ -14,11 +14,11 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from turn_to_context import LONGEST, SHORTEST, turn
+from turn_to_context import sample, turn
 
 from elmokit.embed.embedder import Embedder
 from elmokit.pretrain.corpus.corpus import Corpus
-from elmokit.pretrain.export import first_sentences, settle_on
+from elmokit.pretrain.export import settle_on
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
@@ -61,11 +61,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     model, corpus = load_pretrained(options.model), Corpus.open(options.data)
-    sentences = [
-        sentence
-        for sentence in first_sentences(corpus, options.sentences)
-        if SHORTEST <= len(sentence) <= LONGEST
-    ]
+    sentences = sample(corpus, options.sentences)
     before = covariances(model, sentences)
     turn(model, whitening(before.mean(dim=(0, 1)), options.share))
     after = covariances(model, sentences)
