@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary as Vocabulary
     from elmokit.weights.names import ModelFiles as ModelFiles
     from elmokit.weights.names import ModelName as ModelName
+    from elmokit.weights.pretrained import Basis as Basis
     from elmokit.weights.pretrained import PretrainedModel as PretrainedModel
     from elmokit.weights.tensors import StorageType as StorageType
 
@@ -154,6 +155,7 @@ _HOMES = {
     "ExplorerPage": "elmokit.serve.page.document",
     "AnyMix": "elmokit.embed.mix",
     "AnyModel": "elmokit.embed.load",
+    "Basis": "elmokit.weights.pretrained",
     "CharacterScheme": "elmokit.config",
     "ModelFiles": "elmokit.weights.names",
     "ModelName": "elmokit.weights.names",

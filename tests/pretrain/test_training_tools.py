@@ -84,6 +84,37 @@ def test_the_covariance_of_states_is_taken_for_each_layer_and_direction(model: P
             torch.testing.assert_close(found[layer, side], torch.cov(part.T, correction=0))
 
 
+def test_a_feature_basis_shortens_directions_that_differ_between_sentences() -> None:
+    tools = tool("fit_feature_basis")
+    within = torch.diag(torch.tensor([1.0, 4.0, 2.0], dtype=torch.double))
+    between = torch.diag(torch.tensor([3.0, 0.0, 1.0], dtype=torch.double))
+    spread = tools.Spread(within, between)
+    assert spread.share_between == pytest.approx(4 / 11)
+    matrix = tools.feature_basis(spread, 2.0)
+    after = spread.times(matrix)
+    ratio = torch.tensor([1 / 7, 1.0, 1 / 2], dtype=torch.double)  # 1 / (1 + 2 between / within)
+    ratio *= 11 / (ratio * (within + between).diagonal()).sum()  # the sum of variances stays
+    torch.testing.assert_close(after.within.diagonal(), ratio * within.diagonal())
+    torch.testing.assert_close(after.between.diagonal(), ratio * between.diagonal())
+    unchanged = tools.feature_basis(spread, 0.0)
+    torch.testing.assert_close(unchanged, torch.eye(3, dtype=torch.double))
+
+
+def test_variances_within_and_between_sentences_add_up(model: Path) -> None:
+    loaded = load_pretrained(model)
+    sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "sat", "there", "."]]
+    spreads = tool("fit_feature_basis").spread_of_layers(loaded, sentences)
+    width = loaded.config.lstm.projection_dim
+    states = torch.stack([torch.from_numpy(one) for one in Embedder(loaded).layers(sentences)])
+    states = states.double().unflatten(-1, (2, width))  # (2 sentences, L + 1, 5 tokens, 2, P)
+    for number, spread in enumerate(spreads, 1):
+        layer = states[:, number]
+        around = layer - layer.mean(dim=(0, 1))
+        total = torch.einsum("stdp,stdq->pq", around, around) / (2 * 10)
+        found = spread.within * (5 - 1) / 5 + spread.between  # within is unbiased
+        torch.testing.assert_close(found, total)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_a_mean_lies_between_two_models(share: float) -> None:
     first, second = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)

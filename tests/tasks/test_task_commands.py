@@ -32,6 +32,7 @@ from elmokit.tasks.run import (
 )
 from elmokit.tasks.run_folder import describe_run
 from elmokit.weights import names
+from elmokit.weights.native import write_native
 
 SMALL = [*CASES["ner"][1], "fit.max_epochs=2", "elmo.dropout=0.0"]
 assert tasks.task_app  # imported for its commands
@@ -217,6 +218,21 @@ def test_a_run_with_the_old_name_of_the_optimizer_is_resumed(
                        config=configured("ner", None, settings),
                        cache=CacheConfig(tmp_path / "cache"))  # fmt: skip
     assert again.progress is not None
+
+
+def test_a_task_reads_the_vectors_of_a_model_as_features(entities: Path, tmp_path: Path) -> None:
+    model = tiny_pretrained()
+    model.feature_basis = 2 * torch.eye(model.config.lstm.projection_dim)
+    write_native(model, tmp_path / "elmo")
+    train_task("ner", entities, entities, tmp_path / "run", elmo=tmp_path / "elmo", quiet=True,
+               config=configured("ner", None, SMALL),
+               cache=CacheConfig(tmp_path / "cache"))  # fmt: skip
+    features = elmokit.load(tmp_path / "elmo", basis="features")
+    facts = json.loads((tmp_path / "run" / "task.json").read_text())
+    assert facts["elmo"]["fingerprint"] == features.fingerprint
+    load_task(tmp_path / "run")
+    with pytest.raises(InputError, match="is another"):
+        load_task(tmp_path / "run", elmo=elmokit.load(tmp_path / "elmo"))
 
 
 def test_what_cannot_be_scored_is_refused_before_any_training(tmp_path: Path) -> None:

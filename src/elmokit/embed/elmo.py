@@ -14,6 +14,7 @@ from elmokit.model.scalar_mix import ScalarMix, total_penalty
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
+from elmokit.weights.pretrained import Basis
 
 
 class Elmo(nn.Module):
@@ -36,6 +37,8 @@ class Elmo(nn.Module):
         trainable_mix: False freezes the weights and gamma.
         precision: precision of the frozen biLM, as in ``elmokit.load``; default: float32, or the
             Embedder's.
+        basis: what the vectors are for, as in ``elmokit.load``; default: features, or the
+            Embedder's. A ``BiLm`` keeps its own.
 
     It is saved with the ``state_dict`` of the task model. Under ``torch.compile`` the biLM runs
     eagerly and the mixes are compiled; under ``torch.autocast`` the biLM keeps its own precision.
@@ -55,11 +58,12 @@ class Elmo(nn.Module):
         initial_weights: Sequence[float] | None = None,
         trainable_mix: bool = True,
         precision: PrecisionName | None = None,
+        basis: Basis | None = None,
     ) -> None:
         super().__init__()
         if num_mixes < 1:
             raise InputError(f"num_mixes must be at least 1, got {num_mixes}")
-        bilm, self.indexer = _bilm_and_indexer(model)
+        bilm, self.indexer = _bilm_and_indexer(model, basis)
         if precision is not None:
             if isinstance(model, Embedder):
                 raise InputError(
@@ -112,11 +116,19 @@ class Elmo(nn.Module):
         return total_penalty(mix for mix in self.mixes if isinstance(mix, ScalarMix))
 
 
-def _bilm_and_indexer(model: BiLm | Embedder | ModelName) -> tuple[BiLm, TokenIndexer]:
+def _bilm_and_indexer(
+    model: BiLm | Embedder | ModelName, basis: Basis | None
+) -> tuple[BiLm, TokenIndexer]:
+    if basis is not None and isinstance(model, Embedder | BiLm):
+        raise InputError(
+            "a model in memory has its basis; pass basis to elmokit.load, or pass Elmo the model's "
+            "name"
+        )
     if isinstance(model, Embedder):
         return model.bilm, model.indexer
     if isinstance(model, BiLm):
         cnn = model.config.char_cnn
         return model, TokenIndexer.utf8(cnn.max_characters) if cnn else TokenIndexer()
     pretrained = load_pretrained(model, need_softmax=False)
+    pretrained.set_basis(basis or "features")
     return pretrained.bilm, pretrained.indexer

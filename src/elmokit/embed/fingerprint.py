@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import torch
+from torch import Tensor
 
 from elmokit.model.kernels.lstm_weights import Precision
 from elmokit.recipe import to_plain
@@ -12,7 +13,7 @@ from elmokit.weights.pretrained import PretrainedModel
 
 
 def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str:
-    """Sixteen hexadecimal digits of SHA-256 over config, spelling, weights and their precision."""
+    """Sixteen hexadecimal digits of SHA-256 over config, spelling, weights, precision, basis."""
     indexer, characters = model.indexer, model.indexer.characters
     facts = {
         "weights": checksum(model),
@@ -26,6 +27,8 @@ def fingerprint(model: PretrainedModel, precision: Precision = "float32") -> str
     }
     if precision != "float32":  # so that float32 fingerprints stay as in earlier versions
         facts["precision"] = precision
+    if model.bilm.output_basis is not None:
+        facts["basis"] = hashlib.sha256(_bytes_of(model.bilm.output_basis)).hexdigest()
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -35,5 +38,9 @@ def checksum(model: PretrainedModel) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(model.bilm.state_dict().items()):
         digest.update(f"{name}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.cpu().float().contiguous().numpy().data)
+        digest.update(_bytes_of(tensor))
     return digest.hexdigest()
+
+
+def _bytes_of(tensor: Tensor) -> memoryview:
+    return tensor.cpu().float().contiguous().numpy().data

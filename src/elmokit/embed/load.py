@@ -6,7 +6,7 @@ from elmokit.embed.embedder import Embedder
 from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import ModelName
-from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.pretrained import Basis, PretrainedModel
 
 AnyModel = Embedder | PretrainedModel | ModelName
 """A loaded model, or whatever ``elmokit.load`` takes to load one."""
@@ -18,6 +18,7 @@ def load(
     device: str | torch.device = "cpu",
     precision: PrecisionName = "float32",
     num_threads: int | None = None,
+    basis: Basis = "similarity",
 ) -> Embedder:
     """Load a model of any known format.
 
@@ -30,9 +31,13 @@ def load(
             ``"int8"`` (both rounded, and faster if memory is the bottleneck), or ``"auto"``, the
             fastest on this processor.
         num_threads: the maximum number of threads; default: as many as PyTorch uses.
+        basis: what the vectors are for: ``"similarity"`` to compare them by cosine, or
+            ``"features"`` to give them to a model that learns from them. Both contain the same
+            information. They differ for en-small; most models have only one basis.
 
     >>> load("en-small").embed(["I like apples."])[0].shape
     (4, 512)
     """
     pretrained = load_pretrained(model, need_softmax=False)
+    pretrained.set_basis(basis)
     return Embedder(pretrained, precision=precision, num_threads=num_threads, device=device)

@@ -96,6 +96,10 @@ class BiLm(nn.Module):
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
         self.precision: Precision = "float32"
+        self.output_basis: Tensor | None
+        """(P, P), by which the states of layers 1 to L are multiplied on output; None: not at all.
+        It changes neither what the LSTMs compute nor their state."""
+        self.register_buffer("output_basis", None, persistent=False)
         self._opened: tuple[BiLmState | None, object, BiLmState] | None = None
 
     @property
@@ -215,7 +219,10 @@ class BiLm(nn.Module):
             sentence = places // max(columns, 1)
             first = places + sentence * columns * (self.num_layers - 1)  # (S,): in layer 0
             half = flat[:, side * dim : (side + 1) * dim]
-            for number, layer in enumerate([table[inputs[side]], *outputs[side]]):
+            states = outputs[side]
+            if self.output_basis is not None:
+                states = [layer @ self.output_basis for layer in states]
+            for number, layer in enumerate([table[inputs[side]], *states]):
                 half.index_copy_(0, first + number * columns, layer)
         return flat.view(batch, self.num_layers, columns, 2 * dim)
 

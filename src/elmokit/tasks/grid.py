@@ -224,7 +224,7 @@ def _work(grid: Grid, quiet: bool) -> None:
 @lru_cache(maxsize=1)
 def _load(elmo: str | None, device: str) -> Embedder:
     """Once for all runs of a process."""
-    return load(elmo, device=device)
+    return load(elmo, device=device, basis="features")
 
 
 def run_config(grid: Grid, run: Run) -> TaskConfig:

@@ -125,7 +125,8 @@ def train_task(
         train: training files in the task's format, or a list of examples.
         dev: development files or examples, for early stopping.
         out: the folder of the run.
-        elmo: a model's name or path, or an ``Embedder``; None is the model that ships with elmokit.
+        elmo: a model's name or path, whose vectors are read as features (see ``elmokit.load``), or
+            an ``Embedder``, with its own basis; None is the model that ships with elmokit.
             Not read if ``config.elmo.where`` is "none".
         config: from ``configured``; default: the paper's settings.
         cache: where the biLM's layers are stored; default: the user's cache folder.
@@ -331,7 +332,8 @@ def _embedder(
     """A model that is read here runs where the task model does; an Embedder stays as it is."""
     if isinstance(elmo, Embedder):
         return elmo
-    return load(elmo, device=device, precision=cast(PrecisionName, precision))
+    weights = cast(PrecisionName, precision)
+    return load(elmo, device=device, precision=weights, basis="features")
 
 
 def _source(embedder: Embedder | None, cache: CacheConfig) -> LayerSource | None:

@@ -4,6 +4,7 @@
     model.safetensors     the biLM under its ``state_dict`` names
     softmax.safetensors   weight (V, P) and bias (V); with vocab.txt, one word per line
     settled.safetensors   a warmed state: {forward,backward}.{hidden,cell}
+    features.safetensors  basis (P, P): states times this are better inputs for task models
     characters.json       character -> id, for models on Unicode characters
     words.json            word -> row, for models with a word table
 
@@ -13,6 +14,8 @@ Only the first two are always there. Weights may be stored in float16; they are 
 import json
 from pathlib import Path
 from typing import Any
+
+from torch import Tensor
 
 from elmokit.config import ModelConfig
 from elmokit.errors import InputError
@@ -30,12 +33,14 @@ from elmokit.weights.tensors import (
     build_softmax,
     read_state,
     read_tensors,
+    require_finite,
     write_state,
     write_tensors,
 )
 
 FORMAT, VERSION = "elmokit", 1
 SOFTMAX = "softmax.safetensors"
+FEATURES = "features.safetensors"
 
 
 def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel | None:
@@ -65,6 +70,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel |
         format="native",
         source=str(folder),
         settled=read_state(folder, config),
+        feature_basis=_read_feature_basis(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
         card=card,
         unread_softmax=ModelFiles(folder) if is_unread else None,
@@ -100,6 +106,8 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
             model.output_words.vocabulary.save(aside / "vocab.txt")
         if model.settled is not None:
             write_state(model.settled, aside)
+        if model.feature_basis is not None:
+            write_tensors(aside / FEATURES, {"basis": model.feature_basis}, "float32")
 
 
 def _table(values: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
@@ -161,6 +169,20 @@ def _read_output_words(folder: Path, config: ModelConfig) -> OutputWords | None:
             f"found {shapes}"
         )
     return OutputWords(build_softmax(tensors["weight"], tensors["bias"], path), vocabulary)
+
+
+def _read_feature_basis(folder: Path, config: ModelConfig) -> Tensor | None:
+    path, size = folder / FEATURES, config.lstm.projection_dim
+    if not path.is_file():
+        return None
+    basis = read_tensors(path).get("basis")
+    if basis is None or basis.shape != (size, size):
+        raise InputError(
+            f"{path}: basis of shape {(size, size)} is missing; it belongs to another model, so "
+            f"delete the file or fit it again"
+        )
+    require_finite(basis, "basis", path)
+    return basis
 
 
 def _read_ids(path: Path, num_rows: int) -> dict[str, int]:

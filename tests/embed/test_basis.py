@@ -1,0 +1,113 @@
+"""The two bases of a model's vectors: to compare them, and to learn from them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tiny_model import TINY, tiny_pretrained
+
+import elmokit
+from elmokit.embed.elmo import Elmo
+from elmokit.embed.embedder import Embedder
+from elmokit.errors import InputError
+from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
+
+SENTENCES = [["The", "cat", "sat", "."], ["Yes"]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model with a basis for features."""
+    model = tiny_pretrained()
+    width = TINY.lstm.projection_dim
+    model.feature_basis = torch.eye(width) + 0.3 * torch.randn(width, width)
+    found = tmp_path_factory.mktemp("basis") / "model"
+    write_native(model, found)
+    return found
+
+
+def basis_of(folder: Path) -> Any:
+    basis = load_pretrained(folder).feature_basis
+    assert basis is not None
+    return basis.numpy()
+
+
+def test_features_are_the_states_times_the_basis(folder: Path) -> None:
+    width, basis = TINY.lstm.projection_dim, basis_of(folder)
+    before = elmokit.load(folder).layers(SENTENCES)
+    after = elmokit.load(folder, basis="features").layers(SENTENCES)
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new[0], old[0])  # token vectors stay
+        for side in (slice(0, width), slice(width, None)):
+            np.testing.assert_allclose(
+                new[1:, :, side], old[1:, :, side] @ basis, atol=1e-6, rtol=1e-5
+            )
+
+
+def test_the_basis_does_not_change_what_the_next_sentence_reads(folder: Path) -> None:
+    first, second = (elmokit.load(folder, basis=name) for name in ("similarity", "features"))
+    states = [elmo.carry(SENTENCES).state for elmo in (first, second)]
+    for one, other in zip(*states, strict=True):
+        torch.testing.assert_close(one.hidden, other.hidden, rtol=0, atol=0)
+        torch.testing.assert_close(one.cell, other.cell, rtol=0, atol=0)
+
+
+def test_elmo_in_a_model_reads_features(folder: Path) -> None:
+    features = elmokit.load(folder, basis="features").layers(SENTENCES)[0]
+    for elmo in (Elmo(folder), Elmo(elmokit.load(folder, basis="features"))):
+        found = elmo.layers(elmo.batch(SENTENCES))[0].detach().numpy()
+        np.testing.assert_allclose(found, features, atol=1e-6)
+    compared = elmokit.load(folder).layers(SENTENCES)[0]
+    for elmo in (Elmo(folder, basis="similarity"), Elmo(elmokit.load(folder))):
+        found = elmo.layers(elmo.batch(SENTENCES))[0].detach().numpy()
+        np.testing.assert_allclose(found, compared, atol=1e-6)
+
+
+def test_gradients_pass_through_the_basis(folder: Path) -> None:
+    elmo = Elmo(folder, trainable=True, dropout=0.0)
+    elmo(elmo.batch(SENTENCES))[0].square().sum().backward()
+    weight = elmo.bilm.forward_lstm.layers[0].projection
+    assert isinstance(weight, torch.Tensor) and weight.grad is not None
+    assert weight.grad.abs().sum() > 0
+
+
+def test_bases_have_fingerprints_of_their_own(folder: Path) -> None:
+    similarity, features = elmokit.load(folder), elmokit.load(folder, basis="features")
+    assert similarity.fingerprint != features.fingerprint
+    without = Embedder(tiny_pretrained())
+    assert without.fingerprint == similarity.fingerprint
+
+
+def test_a_model_without_a_basis_gives_the_same_vectors(tmp_path: Path) -> None:
+    write_native(tiny_pretrained(), tmp_path / "model")
+    similarity = elmokit.load(tmp_path / "model")
+    features = elmokit.load(tmp_path / "model", basis="features")
+    assert features.fingerprint == similarity.fingerprint
+    np.testing.assert_array_equal(features.layers(SENTENCES)[0], similarity.layers(SENTENCES)[0])
+
+
+def test_a_saved_model_keeps_its_basis(folder: Path, tmp_path: Path) -> None:
+    elmokit.load(folder, basis="features").save(tmp_path / "copy")
+    again = elmokit.load(tmp_path / "copy", basis="features")
+    assert again.fingerprint == elmokit.load(folder, basis="features").fingerprint
+    assert elmokit.load(tmp_path / "copy").fingerprint == elmokit.load(folder).fingerprint
+
+
+def test_unusable_bases_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="basis must be similarity or features, got 'cosine'"):
+        elmokit.load(folder, basis="cosine")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="has its basis"):
+        Elmo(elmokit.load(folder), basis="features")
+    model = tiny_pretrained()
+    model.feature_basis = torch.eye(3)
+    write_native(model, tmp_path / "wrong")
+    with pytest.raises(InputError, match=r"features.safetensors: basis of shape \(6, 6\)"):
+        elmokit.load(tmp_path / "wrong")
+    damaged = {"basis": torch.full((6, 6), float("nan"))}
+    save_file(damaged, tmp_path / "wrong" / "features.safetensors")
+    with pytest.raises(InputError, match="NaN"):
+        elmokit.load(tmp_path / "wrong")
