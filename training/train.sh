@@ -3,6 +3,8 @@
 # SKIP: the tokens of CORPUS that the last export has read. An existing RUN is resumed.
 # The rate falls over the second half of the budget: give the tokens there is time for as --set train.max_tokens=N.
 set -eu
+# Next to other processes, threads that spin while they wait would halve the speed.
+export GOMP_SPINCOUNT=500 THP_MEM_ALLOC_ENABLE=1 GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 corpus=$1 glove=$2 run=$3 skip=$4
 shift 4
 if [ -d "$run" ]; then
