@@ -76,6 +76,8 @@ def turn(model: PretrainedModel, matrix: Tensor) -> None:
                 weight.copy_(weight.double() @ matrix)
             elif name != "layers.0.input_weight" and not name.endswith("bias"):  # reads states
                 weight.copy_(inverse @ weight.double())
+    if model.feature_basis is not None:
+        model.feature_basis = (inverse @ model.feature_basis.double()).float()
 
 
 def main() -> None:

@@ -49,6 +49,20 @@ def test_turned_states_predict_the_same_words(model: Path, tiny_data: Path) -> N
     assert found.backward == pytest.approx(expected.backward, rel=1e-5)
 
 
+def test_turned_states_have_the_same_features(model: Path) -> None:
+    torch.manual_seed(1)
+    turned = load_pretrained(model)
+    width = turned.config.lstm.projection_dim
+    turned.feature_basis = torch.rand(width, width)
+    turned.set_basis("features")
+    before = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
+    matrix = torch.eye(width, dtype=torch.double) + 0.3 * torch.rand(width, width).double()
+    tool("turn_to_context").turn(turned, matrix)
+    turned.set_basis("features")
+    after = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
+    torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-4)
+
+
 def test_a_context_form_weighs_the_directions_that_tell_the_context() -> None:
     torch.manual_seed(1)
     states = torch.randn(4000, 3, dtype=torch.double)
