@@ -111,3 +111,12 @@ def test_unusable_bases_are_refused(folder: Path, tmp_path: Path) -> None:
     save_file(damaged, tmp_path / "wrong" / "features.safetensors")
     with pytest.raises(InputError, match="NaN"):
         elmokit.load(tmp_path / "wrong")
+
+
+def test_features_keep_their_precision_under_autocast(folder: Path) -> None:
+    elmo = Elmo(folder)
+    batch = elmo.batch(SENTENCES)
+    exact = elmo.layers(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = elmo.layers(batch)
+    torch.testing.assert_close(found, exact, rtol=0, atol=0)

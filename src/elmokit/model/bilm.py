@@ -221,7 +221,8 @@ class BiLm(nn.Module):
             half = flat[:, side * dim : (side + 1) * dim]
             states = outputs[side]
             if self.output_basis is not None:
-                states = [layer @ self.output_basis for layer in states]
+                with torch.autocast(table.device.type, enabled=False):
+                    states = [layer @ self.output_basis for layer in states]
             for number, layer in enumerate([table[inputs[side]], *states]):
                 half.index_copy_(0, first + number * columns, layer)
         return flat.view(batch, self.num_layers, columns, 2 * dim)
