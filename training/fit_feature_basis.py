@@ -5,8 +5,9 @@
 Writes MODEL with features.safetensors, a matrix that ``elmokit.load(OUT, basis="features")``, Elmo
 and the tasks multiply states by. Directions in which states differ between sentences rather than
 within them become short: of a direction whose variance between sentences is r times the variance
-within, 1 / (1 + STRENGTH r) remains. Prints the share of the variance that lies between sentences.
-See "The second edition slows down some task models" in docs/reference/decisions.md.
+within, 1 / (1 + STRENGTH r) of the variance remains (then all are scaled alike). Prints the share
+of the variance that lies between sentences. See "The second edition slows down some task models"
+in docs/reference/decisions.md.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from turn_to_context import sample
+from turn_to_context import power, sample
 
 from elmokit.embed.embedder import Embedder
 from elmokit.pretrain.corpus.corpus import Corpus
@@ -66,10 +67,8 @@ def spread_of_layers(model: PretrainedModel, sentences: list[list[str]]) -> list
 
 def feature_basis(spread: Spread, strength: float) -> Tensor:
     """The matrix (P, P); the sum of all variances stays what it was."""
-    values, directions = torch.linalg.eigh(spread.within)
-    values = values.clamp(min=SMALLEST * values[-1])
-    whiten = (directions * values.rsqrt()) @ directions.T
-    unwhiten = (directions * values.sqrt()) @ directions.T
+    whiten = power(spread.within, -0.5, SMALLEST)
+    unwhiten = power(spread.within, 0.5, SMALLEST)
     ratios, axes = torch.linalg.eigh(whiten @ spread.between @ whiten)
     lengths = (1 + strength * ratios.clamp(min=0)).rsqrt()
     matrix = whiten @ (axes * lengths) @ axes.T @ unwhiten

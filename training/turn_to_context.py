@@ -56,11 +56,19 @@ def context_form(states: Tensor, around: Tensor) -> tuple[Tensor, Tensor]:
     return found @ found.T, covariance
 
 
+def power(form: Tensor, exponent: float, smallest: float = 0.0) -> Tensor:
+    """A symmetric matrix to the power ``exponent``.
+
+    Eigenvalues below ``smallest``, relative to the largest, are treated as this one.
+    """
+    values, vectors = torch.linalg.eigh(form)
+    found: Tensor = (vectors * values.clamp(min=smallest * values[-1]) ** exponent) @ vectors.T
+    return found
+
+
 def square_root(form: Tensor) -> Tensor:
     """The symmetric root of a positive definite matrix."""
-    values, vectors = torch.linalg.eigh(form)
-    root: Tensor = (vectors * values.clamp(min=0).sqrt()) @ vectors.T
-    return root
+    return power(form, 0.5)
 
 
 @torch.no_grad()
