@@ -1,7 +1,7 @@
 """Top layer -> next (previous) word: one softmax, shared by the two directions.
 
-The loss and its gradient are computed together, a block of rows at a time, so that the whole (N, V)
-or (N, K) matrix of logits never exists.
+Everything is computed a block at a time, so that the whole (N, V) or (N, K) matrix of logits never
+exists; the loss and its gradient together.
 """
 
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ from elmokit.model.kernels.products import add_product, product
 from elmokit.text.vocabulary import Vocabulary
 
 ROWS_AT_ONCE = 256
+WORDS_AT_ONCE = 1024
+"""In the full softmax without a gradient: logits of 1 MB, which a core's cache holds."""
 
 
 class Softmax(nn.Module):
@@ -35,17 +37,28 @@ class Softmax(nn.Module):
     def negative_log_likelihoods(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """(N,) negative log-likelihoods in nats, by the full softmax, in float64.
 
-        The sum over the words is computed in float64: in float32 it is too small by a millionth.
+        Sums over many words are computed in float64: in float32 they are too small by a millionth.
         """
         blocks = [hidden.new_zeros(0, dtype=torch.float64)]
+        buffer = hidden.new_empty(ROWS_AT_ONCE * WORDS_AT_ONCE)
         for rows, wanted in zip(
             torch.split(hidden, ROWS_AT_ONCE), torch.split(targets, ROWS_AT_ONCE), strict=True
         ):
-            logits = self(rows)  # (n, V)
-            highest = logits.amax(dim=1, keepdim=True)
-            lacking = (highest - logits.gather(1, wanted[:, None]))[:, 0]
-            total = logits.sub_(highest).exp_().sum(dim=1, dtype=torch.float64)
-            blocks.append(total.log() + lacking)
+            target_logits = (rows * self.weight[wanted]).sum(dim=1) + self.bias[wanted]
+            highest = torch.full_like(target_logits, -torch.inf)
+            total = torch.zeros_like(target_logits, dtype=torch.float64)  # of exp(logit - highest)
+            for weight, bias in zip(
+                torch.split(self.weight, WORDS_AT_ONCE),
+                torch.split(self.bias, WORDS_AT_ONCE),
+                strict=True,
+            ):
+                logits = buffer[: len(rows) * len(bias)].view(len(rows), len(bias))
+                torch.addmm(bias, rows, weight.t(), out=logits)
+                higher = torch.maximum(highest, logits.amax(dim=1))
+                total *= (highest - higher).double().exp()
+                total += logits.sub_(higher[:, None]).exp_().sum(dim=1)
+                highest = higher
+            blocks.append(total.log() + (highest - target_logits))
         return torch.cat(blocks)
 
 
