@@ -3,7 +3,7 @@
     python training/average_models.py FIRST SECOND --share 0.6 --data CORPUS --out MODEL
 
 SECOND was trained on from FIRST (``train.start_from``). Between two such models the mean is often
-better than either: see "A mean of two exports" in docs/reference/decisions.md. Cards are SECOND's;
+better than either: see "A mean of two exports" in docs/reference/en-small.md. Cards are SECOND's;
 the settled state is made anew from the first held-out sentences of CORPUS. Stored in float16.
 """
 

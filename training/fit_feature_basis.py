@@ -7,7 +7,7 @@ and the tasks multiply states by. Directions in which states differ between sent
 within them become short: of a direction whose variance between sentences is r times the variance
 within, 1 / (1 + STRENGTH r) of the variance remains (then all are scaled alike). Prints the share
 of the variance that lies between sentences. See "The second edition slows down some task models"
-in docs/reference/decisions.md.
+in docs/reference/en-small.md.
 """
 
 import argparse

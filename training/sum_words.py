@@ -7,7 +7,7 @@ one and whose input is a linear map of the token vector. Training hardly finds s
 direction of the first layer, those that the others can best replace become such sums, one for each
 of the directions in which word vectors vary most (words count as in ``train.context``). Nothing
 reads them yet: their rows of the projection are zero, and training fills them. See "Cells that
-sum" in docs/reference/decisions.md.
+sum" in docs/reference/en-small.md.
 """
 
 import argparse

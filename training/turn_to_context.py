@@ -8,7 +8,7 @@ A's inverse, so the language model is the same function of its text; only length
 vectors differ. A A^T is (1 - SHARE) of the identity and SHARE of the quadratic form by which states
 of the top layer best predict the words around them (linear regression on held-out sentences of
 CORPUS; words as in ``train.context``, half whitened). See "Turned states" in
-docs/reference/decisions.md.
+docs/reference/en-small.md.
 """
 
 import argparse

@@ -6,7 +6,7 @@ The opposite of ``turn_to_context.py``: with SHARE 0 the states stay as they are
 of both layers and directions, taken together, have the same variance in every direction. Prints
 the effective number of dimensions of each layer and direction (of a covariance with eigenvalues v:
 (sum of v)^2 / sum of v^2) before and after. See "The second edition slows down some task
-models" in docs/reference/decisions.md.
+models" in docs/reference/en-small.md.
 """
 
 import argparse
