@@ -1,4 +1,4 @@
-"""The tools in training/: turned models predict the same words, a mean lies between two models."""
+"""The tools in training/: bases weigh what they should, a mean lies between two models."""
 
 import importlib.util
 from pathlib import Path
@@ -11,7 +11,6 @@ from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.lstm import LstmStack, ProjectedLstm
 from elmokit.pretrain.corpus.corpus import Corpus
-from elmokit.pretrain.perplexity import perplexity_of
 from elmokit.weights.load import load_pretrained
 
 TOOLS = Path(__file__).parents[2] / "training"
@@ -27,79 +26,30 @@ def tool(name: str) -> ModuleType:
     return module
 
 
-def test_turned_states_predict_the_same_words(model: Path, tiny_data: Path) -> None:
+def test_a_similarity_basis_lengthens_what_tells_of_the_other_tokens() -> None:
     torch.manual_seed(1)
-    turned = load_pretrained(model)
-    width = turned.config.lstm.projection_dim
-    matrix = torch.eye(width, dtype=torch.double) + 0.3 * torch.rand(width, width).double()
-    before = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
-    tool("turn_to_context").turn(turned, matrix)
-    after = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
-    for side in (slice(0, width), slice(width, None)):  # the layer of tokens stays
-        torch.testing.assert_close(after[0], before[0])
-        wanted = before[1:, :, side] @ matrix.numpy()
-        torch.testing.assert_close(
-            after[1:, :, side], wanted.astype("float32"), atol=1e-5, rtol=1e-4
-        )
-    found, expected = (
-        perplexity_of(one, tiny_data, "heldout", "fresh")
-        for one in (turned, load_pretrained(model))
-    )
-    assert found.forward == pytest.approx(expected.forward, rel=1e-5)
-    assert found.backward == pytest.approx(expected.backward, rel=1e-5)
-
-
-def test_turned_states_have_the_same_features(model: Path) -> None:
-    torch.manual_seed(1)
-    turned = load_pretrained(model)
-    width = turned.config.lstm.projection_dim
-    turned.feature_basis = torch.rand(width, width)
-    turned.set_basis("features")
-    before = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
-    matrix = torch.eye(width, dtype=torch.double) + 0.3 * torch.rand(width, width).double()
-    tool("turn_to_context").turn(turned, matrix)
-    turned.set_basis("features")
-    after = Embedder(turned).layers([["the", "cat", "saw", "a", "dog"]])[0]
-    torch.testing.assert_close(after, before, atol=1e-5, rtol=1e-4)
-
-
-def test_a_context_form_weighs_the_directions_that_tell_the_context() -> None:
-    torch.manual_seed(1)
+    tools = tool("fit_bases")
     states = torch.randn(4000, 3, dtype=torch.double)
-    around = torch.stack([2 * states[:, 0], torch.randn(4000, dtype=torch.double)], dim=1)
-    form, covariance = tool("turn_to_context").context_form(states, around)
-    torch.testing.assert_close(covariance, torch.eye(3, dtype=torch.double), atol=0.1, rtol=0)
-    wanted = torch.diag(torch.tensor([4.0, 0, 0], dtype=torch.double))
-    torch.testing.assert_close(form, wanted, atol=0.2, rtol=0)
-    root = tool("turn_to_context").square_root(form)
-    torch.testing.assert_close(root @ root, form)
+    others = torch.stack([2 * states[:, 0], torch.randn(4000, dtype=torch.double)], dim=1)
+    matrix = tools.similarity_basis(states, others, 0.6)
+    lengths = torch.tensor([0.4 + 0.6 * 3, 0.4, 0.4], dtype=torch.double).sqrt()
+    torch.testing.assert_close(matrix, torch.diag(lengths), atol=0.1, rtol=0)
+    after = states @ matrix
+    assert float(after.square().sum()) == pytest.approx(float(states.square().sum()), rel=0.02)
+    unchanged = tools.similarity_basis(states, others, 0.0)
+    torch.testing.assert_close(unchanged, torch.eye(3, dtype=torch.double))
 
 
-def test_whitened_states_have_more_equal_variances() -> None:
-    tools = tool("whiten_states")
-    covariance = torch.diag(torch.tensor([16.0, 4.0, 1.0], dtype=torch.double))
-    for share, wanted in ((0.0, [16.0, 4.0, 1.0]), (0.5, [12.0, 6.0, 3.0]), (1.0, [7.0] * 3)):
-        matrix = tools.whitening(covariance, share)
-        found = matrix.T @ covariance @ matrix
-        torch.testing.assert_close(found, torch.diag(torch.tensor(wanted, dtype=torch.double)))
-    assert tools.effective_dimensions(7 * torch.eye(3)).item() == pytest.approx(3.0)
-    assert tools.effective_dimensions(torch.diag(torch.tensor([5.0, 0, 0]))).item() == 1.0
-
-
-def test_the_covariance_of_states_is_taken_for_each_layer_and_direction(model: Path) -> None:
-    loaded = load_pretrained(model)
-    sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "sat"]]
-    found = tool("whiten_states").covariances(loaded, sentences)
-    width = loaded.config.lstm.projection_dim
-    states = torch.cat([torch.from_numpy(one) for one in Embedder(loaded).layers(sentences)], dim=1)
-    for layer in range(len(states) - 1):
-        for side in range(2):
-            part = states[layer + 1][:, side * width : (side + 1) * width].double()
-            torch.testing.assert_close(found[layer, side], torch.cov(part.T, correction=0))
+def test_the_mean_of_the_others_leaves_out_the_token_itself() -> None:
+    found = tool("fit_bases").means_of_others(
+        [torch.tensor([[1.0, 0], [3, 2], [5, 4]]), torch.tensor([[7.0, 7], [9, 8]])]
+    )
+    wanted = torch.tensor([[4.0, 3], [3, 2], [2, 1], [9, 8], [7, 7]])
+    torch.testing.assert_close(found, wanted)
 
 
 def test_a_feature_basis_shortens_directions_that_differ_between_sentences() -> None:
-    tools = tool("fit_feature_basis")
+    tools = tool("fit_bases")
     within = torch.diag(torch.tensor([1.0, 4.0, 2.0], dtype=torch.double))
     between = torch.diag(torch.tensor([3.0, 0.0, 1.0], dtype=torch.double))
     spread = tools.Spread(within, between)
@@ -114,19 +64,26 @@ def test_a_feature_basis_shortens_directions_that_differ_between_sentences() -> 
     torch.testing.assert_close(unchanged, torch.eye(3, dtype=torch.double))
 
 
-def test_variances_within_and_between_sentences_add_up(model: Path) -> None:
-    loaded = load_pretrained(model)
-    sentences = [["the", "cat", "saw", "a", "dog"], ["a", "dog", "sat", "there", "."]]
-    spreads = tool("fit_feature_basis").spread_of_layers(loaded, sentences)
+def test_variances_within_and_between_sentences_add_up() -> None:
+    torch.manual_seed(1)
+    sentences = list(torch.randn(2, 5, 3, dtype=torch.double))
+    spread = tool("fit_bases").spread_of(sentences)
+    total = torch.cov(torch.cat(sentences).T, correction=0)
+    found = spread.within * (5 - 1) / 5 + spread.between  # within is unbiased
+    torch.testing.assert_close(found, total)
+
+
+def test_fitted_bases_have_a_matrix_per_layer_and_keep_the_directions_of_features_apart(
+    model: Path, tiny_data: Path
+) -> None:
+    tools, loaded = tool("fit_bases"), load_pretrained(model)
+    sentences = tools.states_of(loaded, Corpus.open(tiny_data), 200)
+    similarity, features = tools.fit(sentences, 0.7, 20.0)
     width = loaded.config.lstm.projection_dim
-    states = torch.stack([torch.from_numpy(one) for one in Embedder(loaded).layers(sentences)])
-    states = states.double().unflatten(-1, (2, width))  # (2 sentences, L + 1, 5 tokens, 2, P)
-    for number, spread in enumerate(spreads, 1):
-        layer = states[:, number]
-        around = layer - layer.mean(dim=(0, 1))
-        total = torch.einsum("stdp,stdq->pq", around, around) / (2 * 10)
-        found = spread.within * (5 - 1) / 5 + spread.between  # within is unbiased
-        torch.testing.assert_close(found, total)
+    assert similarity.shape == (loaded.config.lstm.num_layers, 2 * width, 2 * width)
+    assert features.shape == similarity.shape
+    assert similarity[:, :width, width:].any() and not features[:, :width, width:].any()
+    torch.testing.assert_close(features[0, :width, :width], features[-1, width:, width:])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])

@@ -222,7 +222,8 @@ def test_a_run_with_the_old_name_of_the_optimizer_is_resumed(
 
 def test_a_task_reads_the_vectors_of_a_model_as_features(entities: Path, tmp_path: Path) -> None:
     model = tiny_pretrained()
-    model.feature_basis = 2 * torch.eye(model.config.lstm.projection_dim)
+    dim = 2 * model.config.lstm.projection_dim
+    model.bases = {"features": 2 * torch.eye(dim).expand(model.config.lstm.num_layers, dim, dim)}
     write_native(model, tmp_path / "elmo")
     train_task("ner", entities, entities, tmp_path / "run", elmo=tmp_path / "elmo", quiet=True,
                config=configured("ner", None, SMALL),

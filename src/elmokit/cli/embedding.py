@@ -9,6 +9,7 @@ from elmokit.cli import EMBED, app
 from elmokit.cli.former_options import accepting
 from elmokit.cli.model_first import ModelOption, model_and_texts
 from elmokit.cli.options import (
+    BasisOption,
     Device,
     Float16,
     Model,
@@ -94,6 +95,7 @@ def embed(
         bool,
         typer.Option("--verify", help="First compare the model's files with their checksums."),
     ] = False,
+    basis: BasisOption = "similarity",
     device: Device = "cpu",
     precision: PrecisionOption = "float32",
     num_threads: Annotated[
@@ -138,6 +140,7 @@ def embed(
         split_char=split_char,
         resume=resume,
         verify=verify_model,
+        basis=basis,
         device=device,
         precision=precision,
         num_threads=num_threads,
@@ -273,6 +276,7 @@ def verify(
         Path | None,
         typer.Option(help="The text of these vectors, if their file does not contain it."),
     ] = None,
+    basis: BasisOption = "similarity",
     device: Device = "cpu",
 ) -> None:
     """Compare the files of a model, a corpus or an index with their checksums.
@@ -288,7 +292,7 @@ def verify(
     typer.echo(files.line())
     if files.kind != "model":
         return
-    report = check(load(path, device=device), expected, sentences)
+    report = check(load(path, device=device, basis=basis), expected, sentences)
     for line in report.lines():
         typer.echo(line)
     if not report.is_good:

@@ -40,6 +40,14 @@ PrecisionOption = Annotated[
         "fastest on this processor.",
     ),
 ]
+BasisOption = Annotated[
+    Literal["similarity", "features", "states"],
+    typer.Option(
+        "--basis",
+        help="What the vectors are for: similarity (cosines), features (the input of a model that "
+        "learns), or the LSTMs' states as they are. Most models have only their states.",
+    ),
+]
 Pretokenized = Annotated[
     bool, typer.Option(help="One sentence per line, tokens separated by spaces.")
 ]

@@ -338,7 +338,7 @@ class Embedder:
             sentences: strings or lists of tokens.
             how: ``"mean"`` or ``"max"`` over the tokens; or ``"ends"``: the forward half of the
                 last token and the backward half of the first, where each direction has read the
-                whole sentence.
+                whole sentence (exactly the directions' own values with ``basis="states"``).
 
         The other arguments are those of ``embed``.
 

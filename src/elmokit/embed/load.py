@@ -32,8 +32,9 @@ def load(
             fastest on this processor.
         num_threads: the maximum number of threads; default: as many as PyTorch uses.
         basis: what the vectors are for: ``"similarity"`` to compare them by cosine, or
-            ``"features"`` to give them to a model that learns from them. Both contain the same
-            information. They differ for en-small; most models have only one basis.
+            ``"features"`` to give them to a model that learns from them; ``"states"`` are the
+            LSTMs' own, forward in the first half, backward in the second. All contain the same
+            information. They differ for en-small; most models have only their states.
 
     >>> load("en-small").embed(["I like apples."])[0].shape
     (4, 512)

@@ -32,6 +32,7 @@ from elmokit.errors import InputError, missing_extra
 from elmokit.files import replacing_folder
 from elmokit.model.kernels.lstm_inference import PrecisionName
 from elmokit.weights.names import ModelName
+from elmokit.weights.pretrained import Basis
 
 try:
     import pyarrow as pa
@@ -61,6 +62,7 @@ class EmbedBatches:
         keep_text: False leaves out the column of text, and ``tokens``.
         device: where the model runs.
         precision: precision of the LSTMs' weights, as in ``elmokit.load``.
+        basis: what the vectors are for, as in ``elmokit.load``.
     """
 
     def __init__(
@@ -76,9 +78,10 @@ class EmbedBatches:
         keep_text: bool = True,
         device: str = "cpu",
         precision: PrecisionName = "float32",
+        basis: Basis = "similarity",
     ) -> None:
         torch.set_num_threads(1)  # one worker per core; several threads each would only contend
-        self.elmo = load(model, device=device, precision=precision)
+        self.elmo = load(model, device=device, precision=precision, basis=basis)
         mix = parse_selection(layers, self.elmo.num_layers, pool).mix
         if mix is None:
             raise InputError(f"--layers must name one layer or a mix with --ray, got {layers!r}")
@@ -145,6 +148,7 @@ def run_embed_on_ray(
         "keep_text": options.keep_sentences,
         "device": options.device,
         "precision": options.precision,
+        "basis": options.basis,
     }
     EmbedBatches(**settings)  # wrong settings fail here with a clear message, not on a worker
     # Texts are short and vectors costly: by size alone, one worker would get all of a small corpus.

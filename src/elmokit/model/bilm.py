@@ -97,8 +97,8 @@ class BiLm(nn.Module):
         self.backward_lstm = LstmStack(config.lstm)
         self.precision: Precision = "float32"
         self.output_basis: Tensor | None
-        """(P, P), by which the states of layers 1 to L are multiplied on output; None: not at all.
-        It changes neither what the LSTMs compute nor their state."""
+        """(L, D, D), by which layers 1 to L are multiplied on output; None: not at all. It changes
+        neither what the LSTMs compute nor their state."""
         self.register_buffer("output_basis", None, persistent=False)
         self._opened: tuple[BiLmState | None, object, BiLmState] | None = None
 
@@ -219,13 +219,13 @@ class BiLm(nn.Module):
             sentence = places // max(columns, 1)
             first = places + sentence * columns * (self.num_layers - 1)  # (S,): in layer 0
             half = flat[:, side * dim : (side + 1) * dim]
-            states = outputs[side]
-            if self.output_basis is not None:
-                with torch.autocast(table.device.type, enabled=False):
-                    states = [layer @ self.output_basis for layer in states]
-            for number, layer in enumerate([table[inputs[side]], *states]):
+            for number, layer in enumerate([table[inputs[side]], *outputs[side]]):
                 half.index_copy_(0, first + number * columns, layer)
-        return flat.view(batch, self.num_layers, columns, 2 * dim)
+        layers = flat.view(batch, self.num_layers, columns, 2 * dim)
+        if self.output_basis is None:
+            return layers
+        with torch.autocast(table.device.type, enabled=False):
+            return torch.cat([layers[:, :1], layers[:, 1:] @ self.output_basis], dim=1)
 
     def _after_marker(self, table: Tensor, start: BiLmState | None) -> BiLmState:
         """The state after the sentence marker, one row per direction.

@@ -91,6 +91,7 @@ def open_models(
         if name in served:
             raise InputError(f"two models are called {name}; give one of them as  NAME={path}")
         pretrained = load_pretrained(path, need_softmax=need_softmax)
+        pretrained.set_basis("similarity")
         # Error messages contain the source; clients should see the name, not a path.
         embedder = Embedder(replace(pretrained, source=name), precision=precision, device=device)
         if pretrained.output_words is not None:

@@ -4,7 +4,7 @@
     model.safetensors     the biLM under its ``state_dict`` names
     softmax.safetensors   weight (V, P) and bias (V); with vocab.txt, one word per line
     settled.safetensors   a warmed state: {forward,backward}.{hidden,cell}
-    features.safetensors  basis (P, P): states times this are better inputs for task models
+    bases.safetensors     similarity and features (L, D, D), by which layers 1 to L are multiplied
     characters.json       character -> id, for models on Unicode characters
     words.json            word -> row, for models with a word table
 
@@ -13,7 +13,7 @@ Only the first two are always there. Weights may be stored in float16; they are 
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from torch import Tensor
 
@@ -26,7 +26,7 @@ from elmokit.text.token_ids import TokenIndexer, UnicodeCharacters, Utf8Characte
 from elmokit.text.vocabulary import read_vocabulary
 from elmokit.weights.folders import writing_model
 from elmokit.weights.names import ModelFiles
-from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.pretrained import Basis, PretrainedModel
 from elmokit.weights.tensors import (
     StorageType,
     build_bilm,
@@ -40,7 +40,7 @@ from elmokit.weights.tensors import (
 
 FORMAT, VERSION = "elmokit", 1
 SOFTMAX = "softmax.safetensors"
-FEATURES = "features.safetensors"
+BASES = "bases.safetensors"
 
 
 def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel | None:
@@ -70,7 +70,7 @@ def read_native(folder: Path, *, need_softmax: bool = True) -> PretrainedModel |
         format="native",
         source=str(folder),
         settled=read_state(folder, config),
-        feature_basis=_read_feature_basis(folder, config),
+        bases=_read_bases(folder, config),
         output_words=_read_output_words(folder, config) if need_softmax else None,
         card=card,
         unread_softmax=ModelFiles(folder) if is_unread else None,
@@ -106,8 +106,8 @@ def write_native(model: PretrainedModel, folder: Path, dtype: StorageType = "flo
             model.output_words.vocabulary.save(aside / "vocab.txt")
         if model.settled is not None:
             write_state(model.settled, aside)
-        if model.feature_basis is not None:
-            write_tensors(aside / FEATURES, {"basis": model.feature_basis}, "float32")
+        if model.bases:
+            write_tensors(aside / BASES, dict[str, Tensor](model.bases.items()), dtype)
 
 
 def _table(values: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
@@ -171,18 +171,22 @@ def _read_output_words(folder: Path, config: ModelConfig) -> OutputWords | None:
     return OutputWords(build_softmax(tensors["weight"], tensors["bias"], path), vocabulary)
 
 
-def _read_feature_basis(folder: Path, config: ModelConfig) -> Tensor | None:
-    path, size = folder / FEATURES, config.lstm.projection_dim
+def _read_bases(folder: Path, config: ModelConfig) -> dict[Basis, Tensor]:
+    path, dim = folder / BASES, 2 * config.lstm.projection_dim
     if not path.is_file():
-        return None
-    basis = read_tensors(path).get("basis")
-    if basis is None or basis.shape != (size, size):
-        raise InputError(
-            f"{path}: basis of shape {(size, size)} is missing; it belongs to another model, so "
-            f"delete the file or fit it again"
-        )
-    require_finite(basis, "basis", path)
-    return basis
+        return {}
+    expected = (config.lstm.num_layers, dim, dim)
+    tensors, found = read_tensors(path), dict[Basis, Tensor]()
+    for name in get_args(Basis):
+        if name in tensors:
+            if tensors[name].shape != expected:
+                raise InputError(
+                    f"{path}: {name} has shape {tuple(tensors[name].shape)} instead of "
+                    f"{expected}; it belongs to another model, so delete the file or fit it again"
+                )
+            require_finite(tensors[name], name, path)
+            found[name] = tensors[name].float()
+    return found
 
 
 def _read_ids(path: Path, num_rows: int) -> dict[str, int]:

@@ -29,7 +29,7 @@ def quickstart() -> None:
     Path("big.txt.gz").write_bytes(gzip.compress(Path("big.txt").read_bytes()))
     Path("proteins.fasta").write_text(FASTA)
     write_bilm_tf_files(Path("seqvec"), BilmTfSpec())
-    options = EmbedOptions(layers="all", pretokenized=True, quiet=True)
+    options = EmbedOptions(layers="all", pretokenized=True, quiet=True, basis="states")
     run_embed(["b.txt"], Path("old-vectors.hdf5"), options)
 
 

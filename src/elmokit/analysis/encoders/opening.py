@@ -44,6 +44,7 @@ class Models:
         path = find_model(name).path
         if path not in self._embedders:
             model = load_pretrained(path, need_softmax=self.need_softmax)
+            model.set_basis("similarity")
             self._embedders[path] = Embedder(model, precision=self.precision, device=self.device)
         return self._embedders[path]
 

@@ -26,6 +26,7 @@ from elmokit.weights.bilm_tf.write import write_bilm_tf
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import DEFAULT_MODEL, ModelName
 from elmokit.weights.native import write_native
+from elmokit.weights.pretrained import Basis
 
 SETTLING_SENTENCES = 200
 """Sentences of a file used for a warm start; more would hardly change it."""
@@ -49,6 +50,7 @@ class EmbedOptions:
     split_char: str = "|"
     resume: bool = False
     verify: bool = False
+    basis: Basis = "similarity"
     device: str = "cpu"
     precision: str = "float32"
     num_threads: int | None = None
@@ -132,6 +134,7 @@ def _load_for(options: EmbedOptions) -> Embedder:
         device=options.device,
         precision=cast(PrecisionName, options.precision),
         num_threads=options.num_threads,
+        basis=options.basis,
     )
     if options.protein and "language" in elmo.pretrained.card:
         raise InputError(
@@ -191,4 +194,6 @@ def run_convert(
         raise InputError("--float16 needs the native format; add --format native")
     else:
         write_bilm_tf(pretrained, out)
+        if pretrained.bases:
+            return f"{out}: written as {target}; its vectors are those of --basis states"
     return f"{out}: written as {target}"
