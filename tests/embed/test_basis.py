@@ -110,6 +110,12 @@ def test_a_saved_model_keeps_its_basis(folder: Path, tmp_path: Path) -> None:
     assert elmokit.load(tmp_path / "copy").fingerprint == elmokit.load(folder).fingerprint
 
 
+def test_a_model_with_bases_can_be_saved_over(folder: Path, tmp_path: Path) -> None:
+    for basis in ("features", "similarity"):
+        elmokit.load(folder, basis=basis).save(tmp_path / "copy")
+    assert elmokit.load(tmp_path / "copy").fingerprint == elmokit.load(folder).fingerprint
+
+
 def test_unusable_bases_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="similarity, features or states, got 'cosine'"):
         elmokit.load(folder, basis="cosine")  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from elmokit.files import checksums, is_full_disk, replacing_folder
 MODEL_FILES = frozenset(
     (
         "config.json", "options.json", "model.safetensors", "softmax.safetensors",
-        "settled.safetensors", "features.safetensors", "characters.json", "words.json", "vocab.txt",
+        "settled.safetensors", "bases.safetensors", "characters.json", "words.json", "vocab.txt",
         "weights.hdf5", "softmax.hdf5", checksums.FILE_NAME,
     )
 )  # fmt: skip
