@@ -1,10 +1,9 @@
 """A RUN -> A MODEL: writes the weights of a checkpoint as a model that others can load."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
-
-import numpy as np
 
 from elmokit.config import ModelConfig
 from elmokit.embed.embedder import Embedder
@@ -78,11 +77,7 @@ def settle_on(model: PretrainedModel, corpus: Corpus) -> None:
 
 def first_sentences(corpus: Corpus, count: int) -> list[list[str]]:
     """The first ``count`` held-out sentences."""
-    ends = [*corpus.heldout.starts[1 : count + 1], len(corpus.heldout.tokens)][:count]
-    return [
-        corpus.lexicon.words(corpus.heldout.tokens[start + 1 : end].astype(np.int64))
-        for start, end in zip(corpus.heldout.starts[:count], ends, strict=False)
-    ]
+    return list(islice(corpus.sentences(corpus.heldout), count))
 
 
 def export(

@@ -6,6 +6,7 @@ docs/reference/corpus-format.md describes the files; ``pretrain/corpus/prepare.p
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,11 @@ class Corpus:
         """
         is_shuffled = self.facts.get("settings", {}).get("shuffle", False)
         return split.head(max_tokens) if is_shuffled else split.spread(max_tokens, stretch)
+
+    def sentences(self, split: Split) -> Iterator[list[str]]:
+        """The words of each sentence of ``split``."""
+        for start, end in pairwise([*split.starts, len(split.tokens)]):
+            yield self.lexicon.words(split.tokens[start + 1 : end].astype(np.int64))
 
     def verify(self) -> None:
         """Read every file and compare it with its checksum; InputError names a damaged one.
