@@ -26,7 +26,7 @@ Encoders = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="Names or paths of models; each becomes rows of the table. Also carried:MODEL, "
-        "untrained:MODEL[:SEED], mean:MODEL, plus-mean:MODEL, static:VECTORS and "
+        "states:MODEL, untrained:MODEL[:SEED], mean:MODEL, plus-mean:MODEL, static:VECTORS and "
         f"cove:STATE_DICT,VECTORS. Default: {DEFAULT_MODEL}.",
         show_default=False,
     ),

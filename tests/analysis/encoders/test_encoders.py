@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tiny_model import TINY, tiny_pretrained
 from torch import nn
 
 from elmokit.analysis.encoders.bilm import CarriedEncoder, untrained
@@ -24,6 +25,7 @@ from elmokit.errors import InputError
 from elmokit.text.static_vectors import StaticVectors
 from elmokit.text.token_ids import TokenIndexer
 from elmokit.weights.load import load_pretrained
+from elmokit.weights.native import write_native
 from elmokit.weights.pretrained import PretrainedModel
 
 SMALL = ModelConfig(
@@ -204,3 +206,20 @@ def test_each_model_is_read_once_however_it_is_named(
     assert opened == [tiny_elmo.name, "en-small"]
     with pytest.raises(InputError, match="the model's name is empty"):
         models.embedder("")
+
+
+def test_states_are_those_without_the_basis_for_similarity(tmp_path: Path) -> None:
+    model = tiny_pretrained()
+    dim = 2 * TINY.lstm.projection_dim
+    model.bases = {"similarity": 2 * torch.eye(dim).repeat(TINY.lstm.num_layers, 1, 1)}
+    write_native(model, tmp_path / "model")
+    models, sentences = Models(), [["the", "cat"]]
+    names = (f"{kind}{tmp_path / 'model'}" for kind in ("", "states:", "carried:states:"))
+    similarity, states, carried = models.encoders(list(names))
+    assert [states.name, carried.name] == ["model, states", "model, states, carried"]
+    (longer,), (plain,) = similarity.layers(sentences), states.layers(sentences)
+    np.testing.assert_allclose(longer[1:], 2 * plain[1:], rtol=1e-5)
+    np.testing.assert_allclose(carried.layers(sentences)[0], plain, atol=1e-5)
+    assert states.fingerprint != similarity.fingerprint
+    with pytest.raises(InputError, match="only a biLM carries a state"):
+        models.encoder(f"carried:mean:{tmp_path / 'model'}")

@@ -16,9 +16,9 @@ from elmokit.weights.pretrained import PretrainedModel
 class BiLmEncoder:
     """All layers of a biLM; a sentence's vectors depend on that sentence alone."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, name: str | None = None) -> None:
         self.embedder = embedder
-        self.name = embedder.name
+        self.name = name or embedder.name
 
     @property
     def layer_names(self) -> tuple[str, ...]:
@@ -41,6 +41,11 @@ class BiLmEncoder:
     def layers(self, sentences: Sentences) -> list[Floats]:
         """One array (L + 1, T, D) per sentence."""
         return self.embedder.layers(sentences)
+
+
+def states_name(model: str) -> str:
+    """The name, in tables, of a model whose states are compared as the LSTMs computed them."""
+    return f"{model}, states"
 
 
 def carried_name(model: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from elmokit.analysis.encoders.bilm import BiLmEncoder, CarriedEncoder, untrained
+from elmokit.analysis.encoders.bilm import BiLmEncoder, CarriedEncoder, states_name, untrained
 from elmokit.analysis.encoders.encoder import Encoder
 from elmokit.analysis.encoders.sentence_mean import with_sentence_mean
 from elmokit.embed.embedder import Embedder
@@ -12,7 +12,7 @@ from elmokit.errors import InputError
 from elmokit.model.kernels.lstm_inference import PrecisionName, require_precision
 from elmokit.weights.load import load_pretrained
 from elmokit.weights.names import find_model
-from elmokit.weights.pretrained import PretrainedModel
+from elmokit.weights.pretrained import Basis, PretrainedModel
 
 
 class Models:
@@ -29,7 +29,7 @@ class Models:
         self.device = device
         self.precision = cast(PrecisionName, precision)
         self.need_softmax = need_softmax
-        self._embedders: dict[Path, Embedder] = {}
+        self._embedders: dict[tuple[Path, Basis], Embedder] = {}
         self._encoders: dict[str, Encoder] = {}
 
     def pretrained(self, name: str | None) -> PretrainedModel:
@@ -39,20 +39,22 @@ class Models:
             model.output_words.softmax.to(model.bilm.device)
         return model
 
-    def embedder(self, name: str | None) -> Embedder:
+    def embedder(self, name: str | None, basis: Basis = "similarity") -> Embedder:
         """The model as an ``Embedder``, on the device."""
-        path = find_model(name).path
-        if path not in self._embedders:
-            model = load_pretrained(path, need_softmax=self.need_softmax)
-            model.set_basis("similarity")
-            self._embedders[path] = Embedder(model, precision=self.precision, device=self.device)
-        return self._embedders[path]
+        key = find_model(name).path, basis
+        if key not in self._embedders:
+            model = load_pretrained(key[0], need_softmax=self.need_softmax)
+            model.set_basis(basis)
+            self._embedders[key] = Embedder(model, precision=self.precision, device=self.device)
+        return self._embedders[key]
 
     def encoder(self, name: str) -> Encoder:
         """Open an encoder by name:
 
         - a path, or the name of a model that ships with elmokit (``en-small``): a biLM
-        - ``carried:MODEL``: the same biLM, reading the sentences of a document as running text
+        - ``states:MODEL``: the same biLM, without its basis for similarity: the LSTMs' states
+        - ``carried:MODEL``: the same biLM, reading the sentences of a document as running text;
+          also ``carried:states:MODEL``
         - ``untrained:MODEL`` or ``untrained:MODEL:SEED``: the same sizes, random weights
         - ``mean:NAME``: another encoder's vectors, replaced by the mean of their sentence
         - ``plus-mean:NAME``: another encoder's vectors, added to the mean of their sentence
@@ -79,7 +81,13 @@ class Models:
         if kind in ("mean", "plus-mean"):
             return with_sentence_mean(self.encoder(rest), is_added=kind == "plus-mean")
         if kind == "carried":
-            return CarriedEncoder(BiLmEncoder(self.embedder(rest or None)))
+            fresh = self.encoder(rest)
+            if not isinstance(fresh, BiLmEncoder):
+                raise InputError(f"{name}: only a biLM carries a state; give carried:MODEL")
+            return CarriedEncoder(fresh)
+        if kind == "states":
+            embedder = self.embedder(rest or None, "states")
+            return BiLmEncoder(embedder, states_name(embedder.name))
         if kind == "untrained":
             path, _, seed = rest.partition(":")
             if seed and not seed.isdigit():
