@@ -6,10 +6,11 @@ Writes MODEL with bases.safetensors: by these matrices, ``elmokit.load(OUT, basi
 [forward state; backward state] of each layer. Both are fitted to held-out text, without labels, and
 neither changes a prediction.
 
-similarity: what the states of a token tell of its sentence gets long. A linear regression predicts
-    the mean of the other tokens' top layer; SHARE of the squared length of a vector comes from that
-    prediction, the rest from the states as they are. Here both directions act together: what one
-    read before a word is compared with what the other read after it.
+similarity: of the squared length of a vector, SHARE is what the states of a token tell of its
+    sentence: a linear regression predicts the mean of the other tokens' top layer, half whitened.
+    Here both directions act together: what one read before a word is compared with what the other
+    read after it. The rest is the states, stretched so that the tokens of a sentence vary alike in
+    all directions; otherwise a few directions decide nearly all cosines.
 features: directions in which states differ between sentences rather than within them get short. Of
     a direction whose variance between sentences is r times the variance within,
     1 / (1 + STRENGTH r) remains; then all are scaled alike.
@@ -76,21 +77,37 @@ def spread_of(sentences: list[Tensor]) -> Spread:
     return Spread(within / sum(map(len, sentences)), centred.T @ centred / len(means))
 
 
+def spread_of_layer(sentences: list[Tensor], number: int) -> Spread:
+    """Of one layer of sentences, each (L, T, D)."""
+    return spread_of([each[number] for each in sentences])
+
+
 def means_of_others(sentences: list[Tensor]) -> Tensor:
     """(N, D): for each token, the mean of the sentence's other tokens; T is at least 2."""
     return torch.cat([(each.sum(dim=0) - each) / (len(each) - 1) for each in sentences])
 
 
-def similarity_basis(states: Tensor, others: Tensor, share: float) -> Tensor:
-    """The matrix (D, D) for ``states`` (N, D), which tell of ``others`` (N, E)."""
+def similarity_basis(states: Tensor, others: Tensor, within: Tensor, share: float) -> Tensor:
+    """The matrix (D, D) for ``states`` (N, D), which tell of ``others`` (N, E).
+
+    ``within``: (D, D), the covariance of states around the mean of their sentence.
+    """
     states, others = states - states.mean(dim=0), others - others.mean(dim=0)
     covariance = states.T @ states / len(states)
-    one = torch.eye(len(covariance), dtype=states.dtype)
-    ridge = RIDGE * covariance.diagonal().mean() * one
-    told = torch.linalg.solve(covariance + ridge, states.T @ others / len(states))
-    form = told @ told.T
-    form *= covariance.trace() / (form @ covariance).trace()
-    return power((1 - share) * one + share * form, 0.5)
+    goal = others @ power(others.T @ others / len(others), -0.25)
+    told = torch.linalg.solve(with_ridge(covariance), states.T @ goal / len(states))
+    # Both forms give the states the length that they had.
+    even, telling = (
+        form * (covariance.trace() / (form @ covariance).trace())
+        for form in (torch.linalg.inv(with_ridge(within)), told @ told.T)
+    )
+    return power((1 - share) * even + share * telling, 0.5)
+
+
+def with_ridge(covariance: Tensor) -> Tensor:
+    """Some variance more in each direction, so that rare directions do not count too much."""
+    ridge = RIDGE * covariance.diagonal().mean()
+    return covariance + ridge * torch.eye(len(covariance), dtype=covariance.dtype)
 
 
 def feature_basis(spread: Spread, strength: float) -> Tensor:
@@ -116,7 +133,12 @@ def fit(sentences: list[Tensor], share: float, strength: float) -> tuple[Tensor,
     """The bases for similarity and for features, (L, D, D) each."""
     others = means_of_others([each[-1] for each in sentences])
     layers = torch.cat(sentences, dim=1)  # (L, N, D)
-    similarity = torch.stack([similarity_basis(states, others, share) for states in layers])
+    similarity = torch.stack(
+        [
+            similarity_basis(states, others, spread_of_layer(sentences, number).within, share)
+            for number, states in enumerate(layers)
+        ]
+    )
     # For features, both directions count as examples of the same states, and the top layer's matrix
     # serves all layers, because the residual connection gives them the same directions.
     width = layers.shape[-1] // 2
@@ -129,7 +151,7 @@ def fit(sentences: list[Tensor], share: float, strength: float) -> tuple[Tensor,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
-    parser.add_argument("--share", type=float, default=0.7)
+    parser.add_argument("--share", type=float, default=0.5)
     parser.add_argument("--strength", type=float, default=20.0)
     parser.add_argument("--sentences", type=int, default=4_000)
     parser.add_argument("--data", type=Path, required=True)
@@ -144,7 +166,7 @@ def main() -> None:
         "| layer | variance between sentences | for similarity | for features |\n|---|---|---|---|"
     )
     for number, bases in enumerate(zip(similarity, features, strict=True)):
-        spread = spread_of([each[number] for each in sentences])
+        spread = spread_of_layer(sentences, number)
         found = [spread, *(spread.times(matrix) for matrix in bases)]
         shares = " | ".join(f"{100 * each.share_between:.1f} %" for each in found)
         print(f"| {number + 1} | {shares} |")

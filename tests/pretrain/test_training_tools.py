@@ -31,13 +31,24 @@ def test_a_similarity_basis_lengthens_what_tells_of_the_other_tokens() -> None:
     tools = tool("fit_bases")
     states = torch.randn(4000, 3, dtype=torch.double)
     others = torch.stack([2 * states[:, 0], torch.randn(4000, dtype=torch.double)], dim=1)
-    matrix = tools.similarity_basis(states, others, 0.6)
-    lengths = torch.tensor([0.4 + 0.6 * 3, 0.4, 0.4], dtype=torch.double).sqrt()
+    within = torch.diag(torch.tensor([1.0, 4.0, 1.0], dtype=torch.double))
+    matrix = tools.similarity_basis(states, others, within, 0.6)
+    even = torch.tensor([1.0, 0.25, 1.0], dtype=torch.double) * 3 / 2.25
+    telling = torch.tensor([3.0, 0.0, 0.0], dtype=torch.double)
+    lengths = (0.4 * even + 0.6 * telling).sqrt()
     torch.testing.assert_close(matrix, torch.diag(lengths), atol=0.1, rtol=0)
     after = states @ matrix
     assert float(after.square().sum()) == pytest.approx(float(states.square().sum()), rel=0.02)
-    unchanged = tools.similarity_basis(states, others, 0.0)
-    torch.testing.assert_close(unchanged, torch.eye(3, dtype=torch.double))
+
+
+def test_a_similarity_basis_without_a_share_varies_alike_within_sentences() -> None:
+    torch.manual_seed(1)
+    tools = tool("fit_bases")
+    within = torch.diag(torch.tensor([1.0, 4.0, 2.0], dtype=torch.double))
+    states = torch.randn(400, 3, dtype=torch.double)
+    matrix = tools.similarity_basis(states, states, within, 0.0)
+    after = (matrix.T @ within @ matrix).diagonal()
+    torch.testing.assert_close(after, after.mean().expand(3), atol=0, rtol=0.02)
 
 
 def test_the_mean_of_the_others_leaves_out_the_token_itself() -> None:
