@@ -208,3 +208,4 @@ def test_a_curve_joins_only_measurements_on_the_same_text() -> None:
     events = [{"predictions": 20}, {"predictions": 345}, {"predictions": 20}]
     assert by_text(events) == ([events[0], events[2]], [events[1]])
     assert by_text([]) == ([], [])
+    assert by_text([*events, events[1], events[1]])[1] == [events[0], events[2]]

@@ -1,5 +1,6 @@
 """Plots the curves of a run from its log."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,21 +77,21 @@ def _finish(axes: Any, lines: Sequence[Any], title: str, unit: TokenUnit) -> Non
 
 
 def _draw_perplexity(axes: Any, heldout: Sequence[dict[str, Any]], unit: TokenUnit) -> None:
-    """Curves for the measurements during training, stars for those on more text."""
+    """Curves for the measurements during training, stars for those on other text."""
     from matplotlib import ticker
 
-    during, more = by_text(heldout)
+    during, others = by_text(heldout)
     lines = []
     for name, colour in _COLOURS.items():
         values = [event[f"{name}_perplexity"] for event in during]
         lines += axes.plot(
             unit.of(during), values, marker="o", markersize=3, color=colour, label=name
         )
-        if more:
-            values = [event[f"{name}_perplexity"] for event in more]
-            axes.plot(unit.of(more), values, "*", markersize=11, color=colour)
-    if more:
-        lines += axes.plot([], [], "k*", markersize=11, label="at the end, on more text")
+        if others:
+            values = [event[f"{name}_perplexity"] for event in others]
+            axes.plot(unit.of(others), values, "*", markersize=11, color=colour)
+    if others:
+        lines += axes.plot([], [], "k*", markersize=11, label="on other held-out text")
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
@@ -118,10 +119,14 @@ def _draw_loss(axes: Any, training: Sequence[dict[str, Any]], unit: TokenUnit) -
 def by_text(
     heldout: Sequence[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Measurements on the sample used during training, and on more text; they are not joined."""
-    least = min((event["predictions"] for event in heldout), default=0)
-    during = [event for event in heldout if event["predictions"] == least]
-    return during, [event for event in heldout if event["predictions"] != least]
+    """Measurements on the sample that was used most often, and on other text: they are not joined.
+
+    Of two samples that were used equally often, the smaller one is that of the training.
+    """
+    used = Counter(event["predictions"] for event in heldout)
+    usual = min(used, key=lambda size: (-used[size], size), default=0)
+    during = [event for event in heldout if event["predictions"] == usual]
+    return during, [event for event in heldout if event["predictions"] != usual]
 
 
 def joined_logs(runs: Sequence[Path]) -> list[dict[str, Any]]:
