@@ -99,16 +99,16 @@ class Split:
         num_places = -(-wanted // stretch)
         places = np.arange(num_places) * self.num_sentences // num_places
         chosen = np.unique(places[:, None] + np.arange(stretch))
-        return self._take(chosen[chosen < self.num_sentences])
+        return self.take(chosen[chosen < self.num_sentences])
 
     def of_kind(self, kind: int) -> "Split":
         """The sentences of one kind of text, in order."""
         if self.kinds is None:
             raise InputError("this corpus does not store kinds of text; prepare it again")
-        return self._take(np.flatnonzero(self.kinds == kind))
+        return self.take(np.flatnonzero(self.kinds == kind))
 
     @_damage_said_plainly()
-    def _take(self, chosen: npt.NDArray[np.int64]) -> "Split":
+    def take(self, chosen: npt.NDArray[np.int64]) -> "Split":
         """A copy of the sentences with these numbers."""
         ends = np.append(self.starts[1:], len(self.tokens))
         lengths = (ends - self.starts)[chosen]
