@@ -1,16 +1,15 @@
-"""A corpus of what a model has not read yet, in which some kinds of text are rarer than in the whole.
+"""A corpus of what a model has not read yet, in which some kinds of text are rarer.
 
     python training/unread_text.py CORPUS OUT --streams 128 --unread 384780-774645 979425-1549290 \\
         --keep wikipedia=0.33
 
-CORPUS was prepared with ``--shuffle``; each of its equal parts (``--streams``) was read side by side with
-the others, and ``--unread`` lists the positions in a part that were not. ``--keep KIND=SHARE`` keeps
-only a share of the documents of a kind. Lexicon, vocabulary and held-out text stay the same, so that
-perplexities compare.
+CORPUS was prepared with ``--shuffle``; its equal parts (``--streams``) were read side by side, and
+``--unread`` lists the positions in a part that were not. ``--keep KIND=SHARE`` keeps a share of the
+documents of a kind only. Lexicon, vocabulary and held-out text stay the same, so that perplexities
+compare.
 """
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 
@@ -44,6 +43,38 @@ def thinned(kinds: npt.NDArray[np.int64], kind: int, share: float, seed: int) ->
     return kept
 
 
+def select(
+    corpus: Corpus,
+    streams: int,
+    stretches: list[tuple[int, int]],
+    keep: list[tuple[str, float]],
+    seed: int,
+) -> Split:
+    """The unread sentences of the training part, some kinds thinned."""
+    if corpus.train.kinds is None:
+        raise SystemExit(f"{corpus.path}: stores no kinds of text; prepare it again")
+    chosen = in_stretches(corpus.train, streams, stretches)
+    for kind, share in keep:
+        if kind not in corpus.kinds:
+            raise SystemExit(f"{corpus.path}: no kind {kind!r}, only {', '.join(corpus.kinds)}")
+        chosen &= thinned(np.asarray(corpus.train.kinds), corpus.kinds.index(kind), share, seed)
+    return corpus.train.take(np.flatnonzero(chosen))
+
+
+def write(corpus: Corpus, train: Split, out: Path) -> None:
+    """Write ``corpus`` with another training part."""
+    with replacing_folder(out) as aside:
+        names = shutil.ignore_patterns("train", "report.json", "SHA256SUMS")
+        shutil.copytree(corpus.path, aside, ignore=names, dirs_exist_ok=True)
+        (aside / "train").mkdir()
+        train.tokens.tofile(aside / "train" / "tokens.bin")
+        np.save(aside / "train" / "starts.npy", train.starts)
+        np.save(aside / "train" / "kinds.npy", train.kinds)
+        size = {"num_sentences": train.num_sentences, "num_tokens": train.num_tokens}
+        write_json(aside / "corpus.json", {**corpus.facts, "train": size})
+        write_checksums(aside)
+
+
 def stretch(text: str) -> tuple[int, int]:
     begin, end = text.split("-")
     return int(begin), int(end)
@@ -64,28 +95,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     corpus = Corpus.open(options.corpus)
-    assert corpus.train.kinds is not None, "prepare the corpus again: it does not store kinds"
-    kinds = np.asarray(corpus.train.kinds)
-    chosen = in_stretches(corpus.train, options.streams, options.unread)
-    for kind, share in options.keep:
-        chosen &= thinned(kinds, corpus.kinds.index(kind), share, options.seed)
-    unread = corpus.train.take(np.flatnonzero(chosen))
-    with replacing_folder(options.out) as aside:
-        names = shutil.ignore_patterns("train", "report.json", "SHA256SUMS")
-        shutil.copytree(options.corpus, aside, ignore=names, dirs_exist_ok=True)
-        (aside / "train").mkdir()
-        unread.tokens.tofile(aside / "train" / "tokens.bin")
-        np.save(aside / "train" / "starts.npy", unread.starts)
-        np.save(aside / "train" / "kinds.npy", unread.kinds)
-        facts = json.loads((aside / "corpus.json").read_text())
-        facts["train"] |= {"num_sentences": unread.num_sentences, "num_tokens": unread.num_tokens}
-        del facts["train"]["num_documents"], facts["train"]["num_unknown"]
-        write_json(aside / "corpus.json", facts)
-        write_checksums(aside)
+    unread = select(corpus, options.streams, options.unread, options.keep, options.seed)
+    write(corpus, unread, options.out)
     print(f"wrote {options.out}: {unread.num_tokens:,} of {corpus.train.num_tokens:,} tokens")
     for number, name in enumerate(corpus.kinds):
-        tokens = int(np.diff(unread.starts, append=len(unread.tokens))[unread.kinds == number].sum())
-        print(f"  {name:12} {tokens / len(unread.tokens):6.1%}  {tokens:,}")
+        tokens = unread.of_kind(number).num_tokens
+        print(f"  {name:12} {tokens / unread.num_tokens:6.1%}  {tokens:,}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,6 +12,7 @@ from elmokit.config import LstmConfig
 from elmokit.embed.embedder import Embedder
 from elmokit.model.lstm import LstmStack, ProjectedLstm
 from elmokit.pretrain.corpus.corpus import Corpus
+from elmokit.pretrain.corpus.prepare import PrepareConfig, prepare
 from elmokit.weights.load import load_pretrained
 
 TOOLS = Path(__file__).parents[2] / "training"
@@ -170,3 +172,32 @@ def test_an_explained_share_counts_rows_by_their_weights() -> None:
     told = torch.tensor([[1.0], [3.0], [0.0]])
     shares = torch.tensor([[0.5], [0.5], [0.0]])
     assert tool("token_meanings").explained(told, wanted, shares) == pytest.approx(0.75)
+
+
+def test_unread_text_has_all_of_one_kind_and_a_share_of_another(tmp_path: Path) -> None:
+    for kind in ("news", "mail"):
+        lines = [f"{kind} {number} .\n\n" for number in range(400)]
+        (tmp_path / f"{kind}.txt").write_text("".join(lines))
+    prepare(
+        [tmp_path / "news.txt", tmp_path / "mail.txt"],
+        tmp_path / "whole",
+        PrepareConfig(pretokenized=True, shuffle=True),
+        quiet=True,
+    )
+    whole, tools = Corpus.open(tmp_path / "whole"), tool("unread_text")
+    length = len(whole.train.tokens) // 2  # of each of two streams
+    stretches = [(0, length // 4), (length // 2, 2 * length)]
+    unread = tools.select(whole, 2, stretches, [("news", 0.25)], 0)
+    tools.write(whole, unread, tmp_path / "unread")
+    found = Corpus.open(tmp_path / "unread")
+    found.verify()
+    assert list(found.sentences(found.heldout)) == list(whole.sentences(whole.heldout))
+    before = [" ".join(words) for words in whole.sentences(whole.train)]
+    after = [" ".join(words) for words in found.sentences(found.train)]
+    inside = np.asarray(whole.train.starts) % (len(whole.train.tokens) / 2)
+    is_unread = (inside < length // 4) | (inside >= length // 2)
+    wanted = [each for each, is_in in zip(before, is_unread, strict=True) if is_in]
+    assert [one for one in after if "mail" in one] == [one for one in wanted if "mail" in one]
+    news = [one for one in after if "news" in one]
+    assert set(news) <= set(wanted)
+    assert 0.1 < len(news) / sum("news" in one for one in wanted) < 0.4
